@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 
+import local_browser
 import local_errors
 import local_large
 import local_speed
@@ -62,6 +63,7 @@ def measure(*, tiny: bool) -> str:
         with ExitStack() as stack:
             speeds.append(local_speed.run_session(contestants(stack), tiny=tiny))
     parts = [local_speed.report(speeds), local_large.measure(tiny=tiny), local_errors.measure(tiny=tiny)]
+    parts.append(local_browser.measure(tiny=tiny))
     verdicts = [verdict for part in parts for verdict in part.verdicts]
     return "\n\n".join([verdict_table(verdicts), *(part.text for part in parts)])
 

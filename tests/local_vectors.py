@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from scripted import Rest, Scripted, seeded
-from tacit.local import GRR, OLH, OUE, Protocol, Warner
+from tacit.local import BLH, GRR, OLH, OUE, SUE, Hadamard, ProjectiveGeometry, Protocol, SubsetSelection, Warner
 
 FILE = Path(__file__).with_name("local") / "vectors.json"
 WORDS = ["tea", "coffee", "ünïcode ☕", 'a "quote", \\ and "digest":"', 7, 2.5, True]
@@ -40,6 +40,27 @@ ORACLES = (
     OLH(domain=1 << 24, epsilon=1),
     OLH(domain=100_000, epsilon=6),
     OLH(domain=1000, epsilon=12),
+    Warner(p=Fraction(3, 4), words=("yes", "no")),
+    Warner(epsilon=2, words=["oui ☕", "non"]),
+    SUE(domain=WORDS, epsilon=1),
+    SUE(domain=100, epsilon=3),
+    BLH(domain=WORDS, epsilon=1),
+    BLH(domain=1 << 24, epsilon=5),
+    Hadamard(domain=WORDS, epsilon=1),
+    Hadamard(domain=2, epsilon=1),
+    Hadamard(domain=1000, epsilon=1),
+    Hadamard(domain=1000, epsilon=4),
+    Hadamard(domain=1 << 24, epsilon=9),
+    SubsetSelection(domain=WORDS, epsilon=Fraction(1, 2)),
+    SubsetSelection(domain=2, epsilon=1),
+    SubsetSelection(domain=200, epsilon=1),
+    SubsetSelection(domain=1000, epsilon=5),
+    ProjectiveGeometry(domain=WORDS, epsilon=1),
+    ProjectiveGeometry(domain=2, epsilon=1),
+    ProjectiveGeometry(domain=1000, epsilon=1),
+    ProjectiveGeometry(domain=1000, epsilon=4),
+    ProjectiveGeometry(domain=100_000, epsilon=9),
+    ProjectiveGeometry(domain=1 << 24, epsilon=1),
 )
 
 
@@ -93,27 +114,38 @@ def scripts(oracle: Protocol) -> Iterator[tuple[int, bytes]]:
     for number in range(6):
         yield (number * (d - 1) // 5, b"")
     for coin in near(oracle):
-        yield (d - 1, before(oracle) + coin.to_bytes(8, "little"))
+        yield (d - 1, before(oracle) + coin.to_bytes(8, "little") + after(oracle))
 
 
 def near(oracle: Protocol) -> list[int]:
     """Return words around the chance: equal to it, one less, and equal in the upper half."""
     keep = int(json.loads(oracle.parameters())["keep"])
+    keep = (1 << 64) - keep if isinstance(oracle, Warner) else keep  # it draws a lie
     upper, lower = keep >> 32 << 32, keep & 0xFFFFFFFF
     return [keep, keep - 1, upper, upper | min(lower + 1, 0xFFFFFFFF), max(upper - 1, 0)]
 
 
 def before(oracle: Protocol) -> bytes:
-    """Return the bits up to the last coin, with every kind of word that is rejected."""
-    if isinstance(oracle, OUE):
+    """Return the bits up to the last coin, with every kind of word that is rejected; nothing if the coin is first."""
+    if isinstance(oracle, (SUE, OUE)):
         return steady(oracle)(64 * oracle.report_bytes)
-    bound = oracle.buckets - 1 if isinstance(oracle, OLH) else oracle.domain_size - 1
+    if not isinstance(oracle, (GRR, BLH, OLH)):
+        return b""
+    hashing = isinstance(oracle, (BLH, OLH))
+    bound = oracle.buckets - 1 if isinstance(oracle, (BLH, OLH)) else oracle.domain_size - 1
     other = ([0, 0] if (1 << 32) % bound else []) + [0x9ABCDEF0]  # a word of 0 is rejected unless n divides 2^32
-    hashes = [0xFFFFFFFF, 0xFFFFFFFE, 5, 0xFFFFFFFE, 0xFFFFFFFD] if isinstance(oracle, OLH) else []
+    hashes = [0xFFFFFFFF, 0xFFFFFFFE, 5, 0xFFFFFFFE, 0xFFFFFFFD] if hashing else []
     return np.array([*hashes, *other], dtype="<u4").tobytes()
 
 
-def steady(oracle: OUE) -> Rest:
+def after(oracle: Protocol) -> bytes:
+    """Return words that are rejected in the draws behind a first coin, then some that are not."""
+    if not isinstance(oracle, (Hadamard, SubsetSelection, ProjectiveGeometry)):
+        return b""
+    return np.array([0, 0, 0x9ABCDEF0, 0, 0x12345678], dtype="<u4").tobytes()
+
+
+def steady(oracle: SUE | OUE) -> Rest:
     """Return bits whose coins of `raise` are near it too, and equal to it at times."""
     chance = int(json.loads(oracle.parameters())["raise"])
     around = b"".join((chance + shift).to_bytes(8, "little") for shift in (-1, 0, 1, -(1 << 32), 1 << 32))

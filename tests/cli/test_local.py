@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from cli_runs import run
 from tacit.cli import output
-from tacit.cli.local import SHARES, Simulation
+from tacit.cli.local import ProtocolOptions
 from tacit.cli.local_commands import local_app
+from tacit.cli.local_simulate import SHARES, SimulateOptions
 from tacit.errors import InvalidError, NoSourceError, TacitError
 from tacit.local import OLH, Aggregator, Reports, protocol
 from tacit.local.parameters import ORACLES
@@ -199,6 +200,24 @@ def test_choose_names_the_best_and_writes_what_is_asked_for(folder: Path) -> Non
         ("simulate", "--epsilon", 1, "--runs", 0),
         ("simulate", "--epsilon", 1, "--protocol", "RAPPOR"),
         ("simulate", "--epsilon", 1, "--people", 10**8, "--consistent", "none"),
+        ("simulate",),
+        ("simulate", "--epsilon", 1, "--p", 0.75),
+        ("simulate", "--epsilon", 1, "--protocol", "Warner", "--domain-size", 3),
+        ("simulate", "--p", 0.75, "--words", "yes,no", "--domain-size", 2),
+        ("simulate", "--p", 0.75, "--protocol", "Hadamard"),
+        ("simulate", "--epsilon", 1, "--seed", -1),
+        ("choose", "--p", 0.5),
+        ("choose", "--p", 0),
+        ("choose", "--p", 1),
+        ("choose", "--p", "nan"),
+        ("choose", "--p", 0.75, "--epsilon", 1),
+        ("choose", "--p", 0.75, "--words", "yes,yes"),
+        ("choose", "--p", 0.75, "--words", "yes"),
+        ("choose", "--p", 0.75, "--words", "yes,"),
+        ("choose", "--p", 0.75, "--words", "a,b,c"),
+        ("choose", "--p", 0.75, "--words", "yes,no", "--domain-size", 2),
+        ("choose", "--p", 0.75, "--domain", "drinks.txt"),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--client", "fax"),
     ],
     ids=lambda words: " ".join(map(str, words)),
 )
@@ -206,6 +225,56 @@ def test_choose_names_the_best_and_writes_what_is_asked_for(folder: Path) -> Non
 def test_what_cannot_be_is_said_to_be(words: tuple[object, ...]) -> None:
     with pytest.raises(TacitError):
         call(*words)
+
+
+def test_a_yes_or_no_question_in_the_users_own_words(folder: Path) -> None:
+    """Warner's coin of 1965 from p, through every command."""
+    chosen = json_of("choose", "--p", 0.75, "--words", "ja,nein", "--save", "question.json")
+    assert (chosen["protocol"], chosen["epsilon"]) == ("Warner", pytest.approx(1.0986122886681098))
+    (folder / "answers.txt").write_text("ja\n" * 300 + "nein\n" * 700, encoding="utf-8")
+    assert json_of("randomize", "question.json", "answers.txt", "--out", "r.jsonl")["reports"] == 1000
+    rows = json_of("aggregate", "question.json", "r.jsonl")["rows"]
+    assert isinstance(rows, list)
+    assert {row["value"] for row in rows} == {"ja", "nein"}
+    assert sum(row["count"] for row in rows) == pytest.approx(1000)
+    (folder / "answers.txt").write_text("ja\noui\n", encoding="utf-8")
+    with pytest.raises(InvalidError, match="Line 2"):
+        call("randomize", "question.json", "answers.txt")
+
+
+def test_a_file_of_two_lines_is_a_question_too(folder: Path) -> None:
+    (folder / "yes-no.txt").write_text("yes\nno\n", encoding="utf-8")
+    words = ("choose", "--domain", "yes-no.txt", "--protocol", "Warner")
+    assert json_of(*words, "--epsilon", 1, "--save", "q.json")["protocol"] == "Warner"
+    assert protocol((folder / "q.json").read_text(encoding="utf-8")).domain == ("yes", "no")
+    assert json_of(*words, "--p", 0.75)["domain_size"] == 2
+    assert json_of("choose", "--p", 0.75)["protocol"] == "Warner"
+    assert json_of("choose", "--p", 0.5, "--domain-size", 4, "--protocol", "GRR")["epsilon"] == pytest.approx(1.0986123)
+    assert json_of("choose", "--epsilon", 1, "--domain-size", 1024, "--client", "browser")["best"] in ORACLES
+
+
+def test_simulations_repeat_with_a_seed_for_every_protocol() -> None:
+    words = (
+        "simulate",
+        "--epsilon",
+        1,
+        "--people",
+        200,
+        "--domain-size",
+        2,
+        "--protocol",
+        "Warner",
+        "--protocol",
+        "OLH",
+    )
+    first, twin, other = (json_of(*words, "--seed", seed) for seed in (5, 5, 6))
+    assert (first["seed"], first["p"], first["epsilon"], first["domain_size"]) == (5, None, 1, 2)
+    assert first == twin
+    assert first["rows"] != other["rows"]
+    question = json_of("simulate", "--p", 0.75, "--words", "yes,no", "--people", 100, "--seed", 1)
+    rows = question["rows"]
+    assert isinstance(rows, list)
+    assert (question["domain_size"], [row["protocol"] for row in rows]) == (2, ["Warner"])
 
 
 @pytest.mark.usefixtures("folder")
@@ -239,10 +308,18 @@ def test_simulate_finds_what_theory_says() -> None:
 @pytest.mark.parametrize("people", [1, 10, 12_345])
 @pytest.mark.parametrize("d", [2, 3000])
 def test_a_made_up_population_has_as_many_people_as_asked_for(population: str, people: int, d: int) -> None:
-    simulation = Simulation(
-        epsilon=1, domain_size=d, people=people, population=population, protocols=(), runs=1, consistent=None
+    options = SimulateOptions(
+        numbers=ProtocolOptions(epsilon=1, p=None),
+        domain_size=d,
+        words=None,
+        people=people,
+        population=population,
+        protocols=(),
+        runs=1,
+        seed=None,
+        consistent=None,
     )
-    truth = simulation.truth()
+    truth = options.truth(d)
     assert (truth.size, truth.sum(), truth.min() >= 0) == (d, people, True)
 
 
@@ -253,7 +330,10 @@ def test_charts_are_drawn(folder: Path) -> None:
     call("aggregate", "survey.json", "day.bin", "--chart", "estimate.svg")
     call("simulate", "--epsilon", 1, "--people", 100, "--protocol", "OUE", "--chart", "one.svg")
     call("simulate", "--epsilon", 1, "--people", 100, "--domain-size", 8, "--chart", "all.svg")
-    for name in ("epsilon", "d", "estimate", "one", "all"):
+    call("choose", "--domain-size", 16, "--epsilon", 1, "--chart", "p.svg", "--against", "p")
+    call("choose", "--domain-size", 16, "--epsilon", 1, "--chart", "g.svg", "--against", "g")
+    call("simulate", "--p", 0.75, "--words", "yes,no", "--people", 100, "--seed", 1, "--chart", "question.svg")
+    for name in ("epsilon", "d", "estimate", "one", "all", "p", "g", "question"):
         assert (folder / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
 
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { envelope, jsonLine, open, record } from "../../src/tacit/local/browser/tacit-local.js";
 
-/** Make each vector's report from its bits; say how many bits were left over. */
+/** Make each vector's report from its bits, in hexadecimal; say how many bits were left over. */
 async function vectors({ cases }) {
   const answers = [];
   for (const { parameters, reports } of cases) {

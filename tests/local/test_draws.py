@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from collections import Counter
+from itertools import product
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +12,7 @@ from hypothesis import strategies as st
 from evidence import FALSE_ALARM, miss, p_value
 from scripted import Scripted, seeded, words16, words64
 from tacit.local import kernels
-from tacit.local.draws import PRIME, SMALL, below, coin_bits, coins, residues
+from tacit.local.draws import PRIME, SMALL, below, below_each, coin_bits, coins, residues
 from tacit.local.grr import respond
 from tacit.local.subset_selection import SubsetSelection, others
 from tacit.local.unary_encoding import count_bits
@@ -165,3 +169,28 @@ def test_subsets_of_all_sizes(n: int) -> None:
     rows = np.unpackbits(others(index, sizes, 8, 9, SYSTEM), axis=1, count=9, bitorder="little")
     np.testing.assert_array_equal(rows.sum(axis=1), sizes)
     assert not rows[np.arange(n), index].any()
+
+
+@pytest.mark.parametrize(("d", "k"), [(5, 2), (6, 3), (7, 1), (4, 3)])
+@pytest.mark.parametrize("without", [0, 1])
+def test_a_few_subsets_are_exactly_uniform(d: int, k: int, without: int) -> None:
+    """All combinations of draws, equally likely, make every set of k (or one less) others equally often."""
+    bounds = range(d - k, d)
+    found = Counter(
+        bytes(others(np.array([2]), np.array([k - without]), k, d, Scripted(words_for(values, bounds)))[0])
+        for values in product(*map(range, bounds))
+    )
+    assert len(found) == comb(d - 1, k - without)
+    assert len(set(found.values())) == 1
+    assert all(sum(byte.bit_count() for byte in row) == k - without and not row[0] >> 2 & 1 for row in found)
+
+
+def words_for(values: tuple[int, ...], bounds: range) -> bytes:
+    """Return words from which `below_each` makes these values: the middle one of each value's words."""
+    middle = [(2 * value + 1) * 2**31 // bound for value, bound in zip(values, bounds, strict=True)]
+    return np.array(middle, dtype=np.uint32).tobytes()
+
+
+def test_integers_below_several_bounds_reject_what_would_bias() -> None:
+    bits = Scripted(np.array([0, 0x80000000, 0, 0, 0xFFFFFFFF], dtype=np.uint32).tobytes())
+    np.testing.assert_array_equal(below_each(np.array([3, 4, 1]), bits), [2, 2, 0])  # 0 is rejected below 3, twice

@@ -144,7 +144,7 @@ def test_releases_are_the_sample_and_the_line_is_the_law() -> None:
 def test_the_error_chart_passes_through_the_mechanism_itself(m: Laplace | Gaussian) -> None:
     rows = layer_rows(m.plot("error"), 0)
     at, errors = column(rows, "at", line="95 % error"), column(rows, "value", line="95 % error")
-    assert np.isclose(np.interp(0.0, np.log(at / m.guarantee.epsilon), errors), m.error(), rtol=1e-9)  # type: ignore[union-attr]
+    assert np.isclose(np.interp(0.0, np.log(at / m.guarantee.epsilon), errors), m.error(), rtol=1e-9)  # type: ignore[operator]
     assert np.isclose(column(rows, "value", line="standard deviation")[8], m.std, rtol=1e-6)
 
 

@@ -19,8 +19,9 @@ from evidence import FALSE_ALARM, count_miss, count_p_value, miss, p_value
 from oracles_bad_input import NOT_A_COUNT, NOT_A_SHARE, NOT_POSITIVE, RAGGED, SECRET, refused, short
 from tacit import PureDP, RandomizedResponse
 from tacit.guarantees.events import RandomizedBit
-from tacit.mechanisms import flip_tails, randomized_response
-from tacit.noise import Real
+from tacit.local import Warner
+from tacit.mechanisms import flip_tails, yes_no
+from tacit.noise import BitSource, Real
 
 EPSILONS = [Fraction(1, 10**6), Fraction(1, 10), Fraction(1), Fraction(5), Fraction(100)]
 DRAWS = 200_000
@@ -37,11 +38,11 @@ def flip_chance(epsilon: float) -> float:
 def test_the_coin_is_the_logistic_function_to_200_bits(epsilon: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
     coins: list[Real] = []
 
-    def note(real: Real, size: int) -> npt.NDArray[np.bool_]:
+    def note(real: Real, size: int, _bits: BitSource) -> npt.NDArray[np.bool_]:
         coins.append(real)
         return np.zeros(size, dtype=bool)
 
-    monkeypatch.setattr(randomized_response, "bernoulli", note)
+    monkeypatch.setattr(yes_no, "bernoulli", note)
     RandomizedResponse(epsilon=epsilon).release([True, False])
     low, high = coins[0](200)
     assert high - low <= 2
@@ -264,7 +265,7 @@ def test_values_other_than_bits_are_refused(bad: Any) -> None:  # noqa: ANN401
 
 @pytest.mark.parametrize("bad", NOT_POSITIVE, ids=short)
 def test_epsilon_and_a_wanted_error_are_positive_numbers(bad: Any) -> None:  # noqa: ANN401
-    refused("epsilon", lambda: RandomizedResponse(epsilon=bad))
+    refused("epsilon" if bad is not None else "epsilon or p", lambda: RandomizedResponse(epsilon=bad))
     refused("error", lambda: RandomizedResponse.for_error(bad, n=10))
 
 
@@ -280,3 +281,68 @@ def test_bits_are_counted_in_whole_numbers(bad: Any) -> None:  # noqa: ANN401
     made = RandomizedResponse(epsilon=1)
     refused("n", lambda: made.error(n=bad))
     refused("n", lambda: RandomizedResponse.for_error(0.5, n=bad))
+
+
+# p in place of ε, and the user's own words
+
+
+@pytest.mark.parametrize("p", [Fraction(3, 4), Fraction(2, 3), 0.501, 0.999])
+def test_a_coin_from_p_lies_exactly_as_often_as_its_epsilon_states(p: float | Fraction) -> None:
+    """The chance of a lie is a multiple of 2^-64, at least 1 - p; ε is the logarithm of the odds, rounded up."""
+    m = RandomizedResponse(p=p)
+    low, high = m._coin.lie(64)
+    assert low == high >= 2**64 * (1 - Fraction(str(p)))
+    assert low - 1 < 2**64 * (1 - Fraction(str(p)))
+    mp = oracles.context(400)
+    exact = mp.log(mp.mpf(2**64 - low) / low)
+    stated = m.event.epsilon
+    assert 0 <= mp.mpf(stated.numerator) / stated.denominator - exact < 1e-30
+    assert m.guarantee == PureDP(epsilon=m.guarantee.epsilon)
+    assert m.p == pytest.approx(float(p), rel=1e-12)
+
+
+def test_randomized_response_and_warner_have_one_coin() -> None:
+    for p in (0.75, Fraction(2, 3)):
+        assert RandomizedResponse(p=p)._coin == Warner(p=p)._coin
+        assert RandomizedResponse(p=p).event == Warner(p=p).event
+    assert RandomizedResponse(epsilon=1).guarantee == Warner(epsilon=1).guarantee
+
+
+def test_answers_keep_the_words_and_the_form_of_the_questions() -> None:
+    m = RandomizedResponse(p=Fraction(3, 4), words=["ja", "nein"])
+    assert m.words == ("ja", "nein")
+    assert m.release("ja") in ("ja", "nein")
+    answers = np.asarray(m.release(np.array([["ja", "nein"], ["nein", "nein"]])))
+    assert answers.shape == (2, 2)
+    assert set(answers.flat) <= {"ja", "nein"}
+    assert m.estimate(["ja"] * 40 + ["nein"] * 60) == pytest.approx(0.3)
+    assert RandomizedResponse(p=0.75).estimate([True] * 40 + [False] * 60) == pytest.approx(0.3)
+    assert repr(m) == "RandomizedResponse(p=Fraction(3, 4), words=('ja', 'nein'))"
+    assert pickle.loads(pickle.dumps(m)).words == m.words  # noqa: S301 - our own bytes
+
+
+def test_words_are_kept_as_often_as_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yes_no, "bernoulli", lambda _real, size, _bits: np.arange(size) % 4 == 0)
+    m = RandomizedResponse(p=0.75, words=("a", "b"))
+    assert np.asarray(m.release(["a", "a", "b", "b", "b"])).tolist() == ["b", "a", "b", "b", "a"]
+
+
+@pytest.mark.parametrize("p", [0, 0.5, 1, 0.3, -1, 2, float("nan"), float("inf"), "0.75", True, 1 - 1e-30])
+@pytest.mark.parametrize("make", [RandomizedResponse, Warner])
+def test_a_coin_that_hides_or_tells_everything_is_refused(make: Any, p: object) -> None:  # noqa: ANN401
+    refused("p", lambda: make(p=p))
+
+
+@pytest.mark.parametrize(
+    "words", [("yes", "yes"), ("yes",), ("a", "b", "c"), "ab", ("", "no"), (" ", "no"), (1, 0), {}, 7]
+)
+@pytest.mark.parametrize("make", [RandomizedResponse, Warner])
+def test_words_that_are_not_two_different_texts_are_refused(make: Any, words: object) -> None:  # noqa: ANN401
+    refused("words", lambda: make(p=0.75, words=words))
+
+
+@pytest.mark.parametrize("wrong", [SECRET, [SECRET, "yes"], True, [True], [1, 0], [None], [], np.array("yes"), b"yes"])
+def test_another_word_is_refused_without_being_repeated(wrong: Any) -> None:  # noqa: ANN401
+    m = RandomizedResponse(p=0.75, words=("yes", "no"))
+    refused("bits", lambda: m.release(wrong))
+    refused("answers", lambda: m.estimate(wrong))

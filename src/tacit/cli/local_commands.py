@@ -17,12 +17,15 @@ local_app = typer.Typer(
 @local_app.command()
 def choose(  # noqa: PLR0913 - one for each option
     *,
-    epsilon: options.ReportEpsilonOption,
+    epsilon: options.ReportEpsilonOption = None,
+    p: options.TruthOption = None,
     domain: options.DomainOption = None,
     domain_size: options.DomainSizeOption = None,
+    words: options.WordsOption = None,
     people: options.PeopleOption = 100_000,
     max_report_bytes: options.MaxReportBytesOption = None,
     protocol: options.ProtocolOption = None,
+    client: options.ClientOption = None,
     save: options.SaveParametersOption = None,
     against: options.AgainstOption = None,
     chart: options.ChartOption = None,
@@ -33,12 +36,14 @@ def choose(  # noqa: PLR0913 - one for each option
     from tacit.cli import local  # noqa: PLC0415 - heavy
 
     chosen = local.ChooseOptions(
-        epsilon=epsilon,
+        numbers=local.ProtocolOptions(epsilon=epsilon, p=p),
         domain=domain,
         domain_size=domain_size,
+        words=words,
         people=people,
         max_report_bytes=max_report_bytes,
         protocol=protocol,
+        client=client,
     )
     local.choose(chosen, save=save, against=against, chart=chart, force=force, json=json)
 
@@ -82,27 +87,32 @@ def aggregate(  # noqa: PLR0913 - one for each option
 @local_app.command()
 def simulate(  # noqa: PLR0913 - one for each option
     *,
-    epsilon: options.ReportEpsilonOption,
-    domain_size: options.SimulatedSizeOption = 128,
+    epsilon: options.ReportEpsilonOption = None,
+    p: options.TruthOption = None,
+    domain_size: options.SimulatedSizeOption = None,
+    words: options.WordsOption = None,
     people: options.PeopleOption = 100_000,
     population: options.PopulationShapeOption = "zipf",
     protocol: options.ProtocolsOption = None,
     runs: options.RunsOption = 1,
+    seed: options.SimulationSeedOption = None,
     consistent: options.ConsistentOption = "norm-sub",
     chart: options.ChartOption = None,
     force: options.ForceOption = False,
     json: options.JsonOption = False,
 ) -> None:
     """Simulate a population, and compare errors with theory."""
-    from tacit.cli import local  # noqa: PLC0415 - heavy
+    from tacit.cli import local, local_simulate  # noqa: PLC0415 - heavy
 
-    survey = local.Simulation(
-        epsilon=epsilon,
+    survey = local_simulate.SimulateOptions(
+        numbers=local.ProtocolOptions(epsilon=epsilon, p=p),
         domain_size=domain_size,
+        words=words,
         people=people,
         population=population,
         protocols=tuple(protocol or ()),
         runs=runs,
+        seed=seed,
         consistent=consistent,
     )
-    local.simulate(survey, chart=chart, force=force, json=json)
+    local_simulate.simulate(survey, chart=chart, force=force, json=json)

@@ -27,9 +27,11 @@ from tacit.local.estimate import Estimate
 from tacit.local.grr import GRR
 from tacit.local.hadamard import Hadamard
 from tacit.local.local_hashing import BLH, OLH
+from tacit.local.optimum import plot_optimum
 from tacit.local.parameters import protocol
 from tacit.local.projective_geometry import ProjectiveGeometry
 from tacit.local.reports import Reports
+from tacit.local.simulate import Simulation, simulate
 from tacit.local.subset_selection import SubsetSelection
 from tacit.local.unary_encoding import OUE, SUE
 from tacit.local.warner import Warner
@@ -47,11 +49,14 @@ __all__ = [
     "ProjectiveGeometry",
     "Protocol",
     "Reports",
+    "Simulation",
     "SubsetSelection",
     "Warner",
     "choose",
     "plot_errors",
+    "plot_optimum",
     "protocol",
+    "simulate",
 ]
 
 

@@ -196,7 +196,17 @@ class PureProtocol(Protocol):
 
 def read_arguments(domain: object, epsilon: Number) -> tuple[Domain, Fraction]:
     """Read the two arguments that protocols share."""
-    return domain if isinstance(domain, Domain) else Domain(domain), read_epsilon(epsilon)
+    return read_domain(domain), read_epsilon(epsilon)
+
+
+def read_domain(domain: object) -> Domain:
+    """Read the values or their number."""
+    return domain if isinstance(domain, Domain) else Domain(domain)
+
+
+def own_chances(**chances: object) -> dict[str, object]:
+    """Return the probabilities that a survey chose itself, as fractions for the public parameters."""
+    return {name: str(to_fraction(chance, name)) for name, chance in chances.items() if chance is not None}
 
 
 def total(cells: Ints) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from tacit.notebook import ShownAsFields
 
 if TYPE_CHECKING:
     import altair as alt
+
+Client = Literal["browser"]
+
+BROWSER = frozenset(ORACLES)
+"""The protocols that browser/tacit-local.js draws, besides Warner."""
 
 _NEAR = 1.02
 _SERVER: Mapping[str, tuple[int, str]] = {
@@ -87,7 +92,14 @@ class Choice(ShownAsFields):
         return ORACLES[self.protocol](domain=values, epsilon=self.epsilon)
 
 
-def choose(*, domain_size: int, epsilon: Number, n: int | None = None, max_report_bytes: int | None = None) -> Choice:
+def choose(
+    *,
+    domain_size: int,
+    epsilon: Number,
+    n: int | None = None,
+    max_report_bytes: int | None = None,
+    client: Client | None = None,
+) -> Choice:
     """Return the protocol with the least error for these numbers, or the lightest of those within 2 %.
 
     >>> choose(domain_size=3, epsilon=1).protocol
@@ -100,10 +112,14 @@ def choose(*, domain_size: int, epsilon: Number, n: int | None = None, max_repor
         epsilon: the guarantee of each report.
         n: the number of people who will report; it only scales the error.
         max_report_bytes: the largest acceptable report.
+        client: "browser" to choose among the protocols of the client for browsers, which has all of them today.
     """
+    if client not in (None, *get_args(Client)):
+        raise bad_value("client", client, "'browser' or None")
+    names = [name for name in ORACLES if client is None or name in BROWSER]
     domain, _ = read_arguments(domain_size, epsilon)
     people = 1 if n is None else count_of(n, "n")
-    table = sorted((_option(name, domain, epsilon, people) for name in ORACLES), key=lambda option: option.std)
+    table = sorted((_option(name, domain, epsilon, people) for name in names), key=lambda option: option.std)
     most = None if max_report_bytes is None else count_of(max_report_bytes, "max_report_bytes")
     fitting = [option for option in table if most is None or option.report_bytes <= most]
     if not fitting:

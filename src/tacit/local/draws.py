@@ -1,7 +1,8 @@
 """Exact draws in bulk from cryptographic bits: coins of 64 binary digits, integers below a bound.
 
 Statement. `coins` shows True with probability exactly A/2^64, `coin_bits` the same for every bit of a string,
-`below` is uniform on {0, …, n-1}, `residues` uniform on {0, …, 2^31-2}; all draws are independent, if the bits are.
+`below` and `below_each` are uniform on {0, …, n-1}, `residues` uniform on {0, …, 2^31-2}; all draws are independent, if
+the bits are.
 
 Proof. A coin compares a uniform word U of 64 bits with A: #{U < A} = A. If the first 16 digits of U differ from those
 of A, the other 48 do not matter and are not drawn. `below` is Lemire's rejection (ACM TOMACS 29(1), 2019, section 4):
@@ -47,6 +48,18 @@ def below(bound: int, size: int, bits: BitSource) -> Ints:
         again = again[product[again].astype(np.uint32) < reject]
     product >>= np.uint64(32)
     return product.view(np.int64)
+
+
+def below_each(bounds: Ints, bits: BitSource) -> Ints:
+    """Draw an integer uniformly from {0, …, bound-1} for each bound from 1 to 2^31."""
+    bound = bounds.astype(np.uint64)
+    reject = np.uint64(1 << 32) % bound
+    product = words(bits, np.uint32, bounds.size) * bound
+    again = np.flatnonzero((product & np.uint64(0xFFFFFFFF)) < reject)
+    while again.size:
+        product[again] = words(bits, np.uint32, again.size) * bound[again]
+        again = again[(product[again] & np.uint64(0xFFFFFFFF)) < reject[again]]
+    return (product >> np.uint64(32)).view(np.int64)
 
 
 def residues(size: int, bits: BitSource) -> Words32:

@@ -1,7 +1,7 @@
 """Generalised randomised response (direct encoding): report the value with probability p, else one of the others.
 
 **Statement.** With p ≤ e^ε/(e^ε + d - 1) and q = (1 - p)/(d - 1) < p, a report is ε-DP in the person's value.
-**Proof.** A report y has probability p if y is the value and q if not; p/q ≤ e^ε by `response_law.inside` with s = 1,
+**Proof.** A report y has probability p if y is the value and q if not; p/q ≤ e^ε by `response_law.kept` with s = 1,
 K = d, and q/p < 1.  ∎
 **Estimate.** Pure with p' = p, q' = q (Kairouz, Bonawitz and Ramage, ICML 2016; Wang et al. 2017, section 4.1). Best
 for small domains, d < 3e^ε + 2 or so.
@@ -16,10 +16,10 @@ import numpy as np
 from tacit.arrays import Bytes, Ints
 from tacit.guarantees.exact import Number
 from tacit.keyword_only import keyword_only
-from tacit.local.base import PureProtocol, read_arguments, total
+from tacit.local.base import PureProtocol, own_chances, read_domain, total
 from tacit.local.draws import below, coins
 from tacit.local.reports import count, to_records, width_of
-from tacit.local.response_law import ONE, Pure, inside
+from tacit.local.response_law import ONE, Pure, kept
 from tacit.noise.bits import BitSource, words
 
 _MANY, _NARROW = 1 << 15, 1 << 12
@@ -37,21 +37,24 @@ class GRR(PureProtocol):
 
     Args:
         domain: the values that people may have, or their number.
-        epsilon: the guarantee of each report.
+        epsilon: the guarantee of each report; or
+        p: the probability of the own value, above 1/d; ε follows from it.
     """
 
     code = 2
 
-    def __init__(self, *, domain: object, epsilon: Number) -> None:
-        """Fix the law and the guarantee."""
-        super().__init__(*read_arguments(domain, epsilon))
-        d = self._domain.size
-        self._keep = inside(self._epsilon, 1, d)
+    def __init__(self, *, domain: object, epsilon: Number | None = None, p: Number | None = None) -> None:
+        """Fix the law and the guarantee from one of the two numbers."""
+        values = read_domain(domain)
+        d = values.size
+        target, self._keep = kept(epsilon, p, 1, d)
+        super().__init__(values, target)
+        self._own = own_chances(p=p)
         self._law = Pure(Fraction(self._keep, ONE), Fraction(ONE - self._keep, ONE * (d - 1)))
-        self._finish(width_of(d), d, domain=self._domain.summary(), epsilon=epsilon)
+        self._finish(width_of(d), d, domain=values.summary(), epsilon=epsilon, p=p)
 
     def _constants(self) -> dict[str, object]:
-        return {"keep": str(self._keep)}
+        return {"keep": str(self._keep), **self._own}
 
     def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         return to_records(respond(index, self._domain.size, self._keep, bits), self._domain.size)

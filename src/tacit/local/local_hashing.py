@@ -6,7 +6,7 @@ others is reported. The record is a, b and the bucket y. In 32-bit or floating-p
 x = 65536·h + l: u = ((a·h mod P)·65536 + a·l + b) mod P, where no number exceeds 2^49.
 
 **Privacy.** a and b do not depend on the value, and given them y is `GRR` on g buckets: p/q ≤ e^ε by
-`response_law.inside`.  ∎
+`response_law.kept`.  ∎
 
 **Pairwise independence, exactly.** For x ≠ v below P, (a, b) ↦ (a·x + b, a·v + b) is a bijection of pairs modulo P, so
 the two points are independent and uniform. P = m·g + r, so r buckets hold m + 1 points and g - r hold m; two values
@@ -17,7 +17,7 @@ No claim is made about three values at once, and none is needed: intervals for a
 
 **BLH** has g = 2 buckets (Bassily and Smith, STOC 2015). **OLH** has g = round(e^ε) + 1, which minimises the variance
 (Wang, Blocki, Li and Jha, USENIX Security 2017, section 4.4); at most 65,536, beyond which direct encoding is better
-for any domain that hashing could shrink.
+for any domain that hashing could shrink. A survey may choose another g, or its own p.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Bytes, Ints
-from tacit.guarantees.exact import Number
+from tacit.errors import InvalidError, bad_value
+from tacit.guarantees.exact import Number, whole
 from tacit.keyword_only import keyword_only
-from tacit.local.base import PureProtocol, read_arguments
+from tacit.local.base import PureProtocol, own_chances, read_domain
 from tacit.local.domain import Domain
 from tacit.local.draws import PRIME, residues
 from tacit.local.grr import respond
 from tacit.local.reports import width_of
-from tacit.local.response_law import ONE, Pure, inside
+from tacit.local.response_law import ONE, Pure, kept, read_epsilon
+from tacit.mechanisms.validation import one_of
 from tacit.noise.bits import BitSource
 
 _TABLE = 1 << 16
@@ -45,10 +47,10 @@ _TABLE = 1 << 16
 class Hashed(PureProtocol):
     """The base of BLH and OLH, which differ in the number of buckets."""
 
-    def _start(self, domain: Domain, epsilon: Fraction, buckets: int) -> None:
-        super().__init__(domain, epsilon)
-        self.buckets = buckets
-        self._keep = inside(epsilon, 1, buckets)
+    def _start(self, domain: Domain, epsilon: Number | None, p: Number | None, buckets: int) -> None:
+        target, self._keep = kept(epsilon, p, 1, buckets)
+        super().__init__(domain, target)
+        self.buckets, self._own = buckets, own_chances(p=p)
         keep = Fraction(self._keep, ONE)
         kappa = collision(buckets)
         self._law = Pure(keep, kappa * keep + (1 - kappa) * (1 - keep) / (buckets - 1))
@@ -56,7 +58,7 @@ class Hashed(PureProtocol):
         self._record = np.dtype([("a", "<u4"), ("b", "<u4"), ("y", y)])
 
     def _constants(self) -> dict[str, object]:
-        return {"buckets": self.buckets, "keep": str(self._keep), "prime": PRIME}
+        return {"buckets": self.buckets, "keep": str(self._keep), "prime": PRIME, **self._own}
 
     def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         record = np.empty(index.size, dtype=self._record)
@@ -118,16 +120,17 @@ class BLH(Hashed):
 
     Args:
         domain: the values that people may have, or their number.
-        epsilon: the guarantee of each report.
+        epsilon: the guarantee of each report; or
+        p: the probability of the own bucket, above 1/2; ε follows from it.
     """
 
     code = 5
 
-    def __init__(self, *, domain: object, epsilon: Number) -> None:
-        """Fix the law and the guarantee."""
-        values, target = read_arguments(domain, epsilon)
-        self._start(values, target, 2)
-        self._finish(self._record.itemsize, values.size, domain=values.summary(), epsilon=epsilon)
+    def __init__(self, *, domain: object, epsilon: Number | None = None, p: Number | None = None) -> None:
+        """Fix the law and the guarantee from one of the two numbers."""
+        values = read_domain(domain)
+        self._start(values, epsilon, p, 2)
+        self._finish(self._record.itemsize, values.size, domain=values.summary(), epsilon=epsilon, p=p)
 
 
 _MOST = 1 << 16
@@ -140,16 +143,35 @@ class OLH(Hashed):
     >>> oracle = OLH(domain=128, epsilon=1)
     >>> oracle.buckets, round(oracle.variance(n=1), 2), oracle.report_bytes
     (4, 3.69, 9)
+    >>> round(OLH(domain=128, epsilon=1, buckets=16).variance(n=1), 2)
+    7.09
 
     Args:
         domain: the values that people may have, or their number.
-        epsilon: the guarantee of each report.
+        epsilon: the guarantee of each report; or
+        p: the probability of the own bucket, above 1/g; needs `buckets`, and ε follows from both.
+        buckets: g, the number of buckets, instead of round(e^ε) + 1.
     """
 
     code = 6
 
-    def __init__(self, *, domain: object, epsilon: Number) -> None:
-        """Fix the law and the guarantee."""
-        values, target = read_arguments(domain, epsilon)
-        self._start(values, target, min(round(exp(target)) + 1, _MOST))
-        self._finish(self._record.itemsize, values.size, domain=values.summary(), epsilon=epsilon)
+    def __init__(
+        self, *, domain: object, epsilon: Number | None = None, buckets: int | None = None, p: Number | None = None
+    ) -> None:
+        """Fix the law and the guarantee from ε or p."""
+        values = read_domain(domain)
+        self._start(values, epsilon, p, _buckets(buckets, epsilon, p))
+        shown = None if buckets is None else self.buckets
+        self._finish(self._record.itemsize, values.size, domain=values.summary(), epsilon=epsilon, buckets=shown, p=p)
+
+
+def _buckets(buckets: object, epsilon: object, p: object) -> int:
+    """Return the number of buckets that was given, or the best one for ε."""
+    if buckets is None:
+        if one_of(epsilon=epsilon, p=p) == "p":
+            raise InvalidError("OLH needs buckets= with p=.", argument="buckets", hint="Pass their number, such as 4.")
+        return min(round(exp(read_epsilon(epsilon))) + 1, _MOST)
+    number = whole(buckets)
+    if number is None or not 2 <= number <= _MOST:  # noqa: PLR2004 - one bucket tells nothing
+        raise bad_value("buckets", buckets, f"a whole number from 2 to {_MOST:,}")
+    return number

@@ -1,14 +1,16 @@
 """Read public parameters: `protocol` returns the protocol that they describe.
 
-The constants of a protocol follow from its name, the domain and ε. `protocol` computes them from these three and
-refuses parameters with other constants: a server cannot claim one ε and let people draw with another.
+The constants of a protocol follow from its name, the domain, ε and what the survey chose itself. `protocol` computes
+them and refuses parameters with other constants: a server cannot claim one ε and let people draw with another.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from fractions import Fraction
+from typing import cast
 
 from tacit.errors import InvalidError, bad_value
 from tacit.local.base import FORMAT, VERSION, Protocol
@@ -22,7 +24,13 @@ from tacit.local.subset_selection import SubsetSelection
 from tacit.local.unary_encoding import OUE, SUE
 from tacit.local.warner import Warner
 
-ORACLES = {kind.__name__: kind for kind in (GRR, SUE, OUE, BLH, OLH, Hadamard, SubsetSelection, ProjectiveGeometry)}
+ORACLES: dict[str, Callable[..., Protocol]] = {
+    kind.__name__: kind for kind in (GRR, SUE, OUE, BLH, OLH, Hadamard, SubsetSelection, ProjectiveGeometry)
+}
+_OWN = {"GRR": ("p",), "SUE": ("p",), "OUE": ("p", "q"), "BLH": ("p",), "OLH": ("p",)}
+"""The probabilities that a survey may choose itself; ε follows from them, except for OUE with p alone."""
+_CHOSEN = {"OLH": ("buckets",), "SubsetSelection": ("size",)}
+"""The constants that a survey may choose beside ε."""
 
 _FRACTION = re.compile(r"[0-9]+(/0*[1-9][0-9]*)?")
 _HINT = "Pass the JSON text that `parameters()` of a protocol returned. If it is in a file: Path(...).read_text()."
@@ -55,10 +63,16 @@ def protocol(parameters: object) -> Protocol:
 def _build(fields: dict[str, object]) -> Protocol:
     name, epsilon = fields.get("protocol"), _rational(fields.get("epsilon"), "epsilon")
     if name == "Warner":
-        return Warner(p=_rational(fields["p"], "p")) if "p" in fields else Warner(epsilon=epsilon)
+        words = None if fields.get("domain") == [False, True] else cast("list[str]", fields.get("domain"))
+        chance = _rational(fields["p"], "p") if "p" in fields else None
+        return Warner(p=chance, epsilon=epsilon if chance is None else None, words=words)
     if not isinstance(name, str) or name not in ORACLES:
         raise bad_value("protocol", name, f"one of Warner, {', '.join(ORACLES)}")
-    return ORACLES[name](domain=read_domain(fields.get("domain")), epsilon=epsilon)
+    own = {key: _rational(fields[key], key) for key in _OWN.get(name, ()) if key in fields}
+    more: dict[str, object] = {key: fields.get(key) for key in _CHOSEN.get(name, ())}
+    if not own or (name == "OUE" and "q" not in own):  # otherwise ε follows from them
+        more["epsilon"] = epsilon
+    return ORACLES[name](domain=read_domain(fields.get("domain")), **own, **more)
 
 
 def _rational(text: object, argument: str) -> Fraction:

@@ -10,13 +10,14 @@ and r ≤ e^ε if and only if A ≤ 2^64·s·e^ε/(s·e^ε + K - s). `inside` re
 side, so the ratio that is drawn never exceeds e^ε; and it refuses an ε so small that S would not be
 likelier than the rest, so 1/r < 1 ≤ e^ε as well.  ∎
 
+A survey may choose its own p' instead of ε: then A = ⌊p'·2^64⌋, and ε is ln r rounded up (`kept`).
+
 Estimates use the same rationals, so they are unbiased for the law that is drawn.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -24,11 +25,12 @@ import numpy.typing as npt
 
 from tacit.arrays import Floats
 from tacit.errors import InvalidError, bad_value
-from tacit.guarantees.exact import to_fraction
-from tacit.noise.reals import context, exp_neg, logistic
+from tacit.guarantees.exact import fraction_between, to_fraction
+from tacit.mechanisms import yes_no
+from tacit.mechanisms.validation import one_of
+from tacit.noise.reals import exp_neg, log_above, logistic
 
-ONE = 1 << 64
-LARGEST_EPSILON = 50
+ONE, LARGEST_EPSILON = yes_no.ONE, yes_no.LARGEST_EPSILON
 LONGEST = 400
 _GUARD = 192
 
@@ -78,10 +80,43 @@ def raised(x: Fraction, epsilon: Fraction) -> int:
     return chance
 
 
-def log_odds(keep: int) -> Fraction:
-    """Return an upper bound of ln(A/(2^64 - A)), A > 2^63, within 1e-30 of it: `decimal` rounds ln correctly."""
-    up = context(60, ROUND_CEILING)
-    return Fraction(up.next_plus(up.ln(up.divide(Decimal(keep), Decimal(ONE - keep)))))
+def kept(epsilon: object, p: object, s: int, outputs: int) -> tuple[Fraction, int]:
+    """Return ε and A of `inside`, from ε or from a survey's own p'.
+
+    >>> epsilon, _ = kept(None, Fraction(3, 4), 1, 2)
+    >>> float(epsilon)                              # ln 3
+    1.0986122886681098
+    """
+    if one_of(epsilon=epsilon, p=p) == "epsilon":
+        target = read_epsilon(epsilon)
+        return target, inside(target, s, outputs)
+    keep = rounded_down(read_chance(p, "p"))
+    return stated(Fraction(keep * (outputs - s), (ONE - keep) * s), "p", p, f"above {s}/{outputs}"), keep
+
+
+def read_chance(value: object, argument: str) -> Fraction:
+    """Return a probability that a survey chose itself, strictly between 0 and 1, as a fraction that fits into text."""
+    return writable(fraction_between(value, argument, 0, 1), argument)
+
+
+def rounded_down(chance: Fraction) -> int:
+    """Return ⌊p·2^64⌋."""
+    return chance.numerator * ONE // chance.denominator
+
+
+def rounded_up(chance: Fraction) -> int:
+    """Return ⌈q·2^64⌉, below 2^64."""
+    return min(-(-chance.numerator * ONE // chance.denominator), ONE - 1)
+
+
+def stated(ratio: Fraction, argument: str, value: object, requirement: str) -> Fraction:
+    """Return ε = ln r rounded up; raise InvalidError if r is not above 1, or ε is above 50."""
+    if ratio <= 1:
+        raise bad_value(argument, value, requirement)
+    epsilon = log_above(ratio)
+    if epsilon > LARGEST_EPSILON:
+        raise bad_value(argument, value, f"one whose epsilon is at most {LARGEST_EPSILON}")
+    return epsilon
 
 
 @dataclass(frozen=True, slots=True)

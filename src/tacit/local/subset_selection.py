@@ -7,9 +7,9 @@ the ratio is p(d-k)/((1-p)k), at most e^ε by `response_law.inside` with s = k, 
 alike. No protocol has a smaller variance over small frequencies with the best k, near d/(e^ε + 1) (Ye and Barg, IEEE
 Trans. Inf. Theory 64(8), 2018; Wang et al., arXiv:1607.08025v1).
 
-A record is a bit a value, as in `unary_encoding`, with exactly k ones. Small batches draw the other members by the
-order of 64-bit keys, drawn again where two are equal: then every order is equally likely. Large ones use Floyd's
-algorithm. Both draw for k others, whether or not one's own value is among the k: the number of draws tells nothing.
+A record is a bit a value, as in `unary_encoding`, with exactly k ones. The other members are drawn by Floyd's algorithm
+(`kernels.fill_subsets` states it), for k others, whether or not one's own value is among the k: the number of draws
+tells nothing.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from fractions import Fraction
 from math import comb, exp
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.arrays import Bytes, Ints
-from tacit.guarantees.exact import Number
+from tacit.errors import bad_value
+from tacit.guarantees.exact import Number, whole
 from tacit.keyword_only import keyword_only
 from tacit.local.base import PureProtocol, read_arguments, total
-from tacit.local.draws import coins
+from tacit.local.draws import below_each, coins
 from tacit.local.response_law import ONE, Pure, inside
 from tacit.local.unary_encoding import count_bits, last_mask, row_bytes
 from tacit.noise.bits import BitSource, words
@@ -43,19 +43,19 @@ class SubsetSelection(PureProtocol):
     Args:
         domain: the values that people may have, or their number.
         epsilon: the guarantee of each report.
+        size: k, the number of values in a report, instead of the best one.
     """
 
     code = 8
 
-    def __init__(self, *, domain: object, epsilon: Number) -> None:
+    def __init__(self, *, domain: object, epsilon: Number, size: int | None = None) -> None:
         """Fix the law and the guarantee."""
         super().__init__(*read_arguments(domain, epsilon))
         d = self._domain.size
-        near = d / (exp(self._epsilon) + 1)
-        sizes = {min(max(int(near) + more, 1), d - 1) for more in (0, 1)}
-        self.size = min(sizes, key=lambda k: (_law(self._epsilon, k, d)[1].base, k))
+        self.size = _best(self._epsilon, d) if size is None else _read_size(size, d)
         self._keep, self._law = _law(self._epsilon, self.size, d)
-        self._finish(row_bytes(d), d, domain=self._domain.summary(), epsilon=epsilon)
+        shown = None if size is None else self.size
+        self._finish(row_bytes(d), d, domain=self._domain.summary(), epsilon=epsilon, size=shown)
 
     def _constants(self) -> dict[str, object]:
         return {"keep": str(self._keep), "size": self.size}
@@ -81,6 +81,20 @@ class SubsetSelection(PureProtocol):
         return super()._possible(cells, n) and total(cells) == n * self.size
 
 
+def _best(epsilon: Fraction, d: int) -> int:
+    """Return the k with the least variance, which is next to d/(e^ε + 1)."""
+    near = d / (exp(epsilon) + 1)
+    sizes = {min(max(int(near) + more, 1), d - 1) for more in (0, 1)}
+    return min(sizes, key=lambda k: (_law(epsilon, k, d)[1].base, k))
+
+
+def _read_size(size: object, d: int) -> int:
+    number = whole(size)
+    if number is None or not 0 < number < d:
+        raise bad_value("size", size, f"a whole number from 1 to {d - 1:,}")
+    return number
+
+
 def _law(epsilon: Fraction, k: int, d: int) -> tuple[int, Pure]:
     keep = inside(epsilon, k, d)
     p = Fraction(keep, ONE)
@@ -94,7 +108,7 @@ def others(index: Ints, sizes: Ints, most: int, d: int, bits: BitSource) -> Byte
     """
     rows = np.zeros((index.size, row_bytes(d)), dtype=np.uint8)
     if rows.size < _SMALL and index.size * d < 8 * _SMALL:
-        return _by_order(index, sizes, d, bits)
+        return _one_by_one(index, sizes, most, d, bits)
     from tacit.local import kernels  # noqa: PLC0415 - numba is slow to import
 
     done = 0
@@ -105,20 +119,14 @@ def others(index: Ints, sizes: Ints, most: int, d: int, bits: BitSource) -> Byte
     return rows
 
 
-def _by_order(index: Ints, sizes: Ints, d: int, bits: BitSource) -> Bytes:
-    key = words(bits, np.uint64, index.size * (d - 1)).reshape(index.size, d - 1).copy()
-    again = _tied(key)
-    while again.size:
-        key[again] = words(bits, np.uint64, again.size * (d - 1)).reshape(again.size, d - 1)
-        again = again[_tied(key[again])]
-    rank = key.argsort(axis=1).argsort(axis=1)
-    taken = np.zeros((index.size, d), dtype=np.bool_)
-    place = np.arange(d - 1) + (np.arange(d - 1) >= index[:, None])
-    np.put_along_axis(taken, place, rank < sizes[:, None], axis=1)
+def _one_by_one(index: Ints, sizes: Ints, most: int, d: int, bits: BitSource) -> Bytes:
+    """Do the same without the compiler; first all words of a row are drawn, then those that were rejected again."""
+    draws = below_each(np.tile(np.arange(d - most, d), index.size), bits).reshape(index.size, most)
+    taken = np.zeros((index.size, d), dtype=np.uint8)
+    for row, (own, size) in enumerate(zip(index.tolist(), sizes.tolist(), strict=True)):
+        members = bytearray(d)
+        for last, value in enumerate(draws[row].tolist(), start=d - 1 - most):
+            place = last if members[value] else value
+            members[place] = last >= d - 1 - size
+        taken[row] = np.insert(np.frombuffer(members, dtype=np.uint8)[: d - 1], own, 0)
     return np.packbits(taken, axis=1, bitorder="little")
-
-
-def _tied(key: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
-    """Return the rows in which two keys are equal."""
-    order = np.sort(key, axis=1)
-    return np.flatnonzero((order[:, 1:] == order[:, :-1]).any(axis=1))

@@ -13,6 +13,8 @@ p/q · (1-q)/(1-p) for p > q.  ∎
 p(1-q)/(q(1-p)) = ((1-q)/q)² ≤ (e^(ε/2))².  ∎
 **OUE** (Wang, Blocki, Li and Jha, USENIX Security 2017) has p = 1/2 and q ≥ 1/(e^ε + 1), rounded up:
 p(1-q)/(q(1-p)) = (1-q)/q ≤ e^ε.  ∎
+A survey may choose its own p and q, rounded down and up to 64 binary digits: ε is ln(p(1-q)/(q(1-p))) rounded up. Or
+its own p with ε: q is the least with that ratio at most e^ε, q ≥ x/(1+x) with x = p/(1-p)·e^-ε, rounded up.
 
 On real bits: all d bits are drawn with probability q, then a separate coin overwrites the bit of the person's value.
 The unused bits of the last byte are 0. The work does not depend on the value, except for one memory address.
@@ -21,17 +23,41 @@ The unused bits of the last byte are 0. The work does not depend on the value, e
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
 from tacit.arrays import Bytes, Ints
+from tacit.errors import InvalidError
 from tacit.guarantees.exact import Number
 from tacit.keyword_only import keyword_only
-from tacit.local.base import PureProtocol, read_arguments
+from tacit.local.base import PureProtocol, own_chances, read_domain
 from tacit.local.domain import Domain
 from tacit.local.draws import coin_bits, coins
-from tacit.local.response_law import ONE, Pure, raised
+from tacit.local.response_law import (
+    ONE,
+    Pure,
+    raised,
+    read_chance,
+    read_epsilon,
+    rounded_down,
+    rounded_up,
+    stated,
+    too_small,
+)
+from tacit.mechanisms.validation import one_of
 from tacit.noise.bits import BitSource
+from tacit.noise.reals import exp_neg
+
+_GUARD = 192
+
+
+class UnaryLaw(NamedTuple):
+    """The ε of a report, and the two probabilities times 2^64."""
+
+    epsilon: Fraction
+    keep: int
+    raise_: int
 
 
 class Unary(PureProtocol):
@@ -40,13 +66,14 @@ class Unary(PureProtocol):
     _keep: int
     _raise: int
 
-    def _start(self, domain: Domain, epsilon: Fraction, keep: int, raise_: int) -> None:
-        super().__init__(domain, epsilon)
-        self._keep, self._raise = keep, raise_
+    def _start(self, domain: Domain, law: UnaryLaw, own: dict[str, object]) -> None:
+        super().__init__(domain, law.epsilon)
+        self._keep, self._raise, self._own = law.keep, law.raise_, own
+        keep, raise_ = law.keep, law.raise_
         self._law = Pure(Fraction(keep, ONE), Fraction(raise_, ONE))
 
     def _constants(self) -> dict[str, object]:
-        return {"keep": str(self._keep), "raise": str(self._raise)}
+        return {"keep": str(self._keep), "raise": str(self._raise), **self._own}
 
     def _draw(self, index: Ints, bits: BitSource) -> Bytes:
         d, width = self._domain.size, row_bytes(self._domain.size)
@@ -103,17 +130,26 @@ class SUE(Unary):
 
     Args:
         domain: the values that people may have, or their number.
-        epsilon: the guarantee of each report.
+        epsilon: the guarantee of each report; or
+        p: the probability that a bit is not flipped, above 1/2; ε follows from it.
     """
 
     code = 3
 
-    def __init__(self, *, domain: object, epsilon: Number) -> None:
-        """Fix the law and the guarantee."""
-        values, target = read_arguments(domain, epsilon)
+    def __init__(self, *, domain: object, epsilon: Number | None = None, p: Number | None = None) -> None:
+        """Fix the law and the guarantee from one of the two numbers."""
+        values = read_domain(domain)
+        self._start(values, _symmetric_law(epsilon, p), own_chances(p=p))
+        self._finish(row_bytes(values.size), values.size, domain=values.summary(), epsilon=epsilon, p=p)
+
+
+def _symmetric_law(epsilon: object, p: object) -> UnaryLaw:
+    if one_of(epsilon=epsilon, p=p) == "epsilon":
+        target = read_epsilon(epsilon)
         flip = raised(target / 2, target)
-        self._start(values, target, ONE - flip, flip)
-        self._finish(row_bytes(values.size), values.size, domain=values.summary(), epsilon=epsilon)
+        return UnaryLaw(target, ONE - flip, flip)
+    keep = rounded_down(read_chance(p, "p"))
+    return UnaryLaw(stated(Fraction(keep, ONE - keep) ** 2, "p", p, "above 1/2"), keep, ONE - keep)
 
 
 @keyword_only
@@ -127,12 +163,48 @@ class OUE(Unary):
     Args:
         domain: the values that people may have, or their number.
         epsilon: the guarantee of each report.
+        p: the probability that the own bit is 1, instead of 1/2.
+        q: the probability that any other bit is 1, below p; needs `p` and not ε, which follows from both.
     """
 
     code = 4
 
-    def __init__(self, *, domain: object, epsilon: Number) -> None:
-        """Fix the law and the guarantee."""
-        values, target = read_arguments(domain, epsilon)
-        self._start(values, target, ONE // 2, raised(target, target))
-        self._finish(row_bytes(values.size), values.size, domain=values.summary(), epsilon=epsilon)
+    def __init__(
+        self, *, domain: object, epsilon: Number | None = None, p: Number | None = None, q: Number | None = None
+    ) -> None:
+        """Fix the law and the guarantee from ε, from ε and p, or from p and q."""
+        values = read_domain(domain)
+        self._start(values, _free_law(epsilon, p, q), own_chances(p=p, q=q))
+        self._finish(row_bytes(values.size), values.size, domain=values.summary(), epsilon=epsilon, p=p, q=q)
+
+
+def _free_law(epsilon: object, p: object, q: object) -> UnaryLaw:
+    given = {name for name, value in (("epsilon", epsilon), ("p", p), ("q", q)) if value is not None}
+    if given not in ({"epsilon"}, {"epsilon", "p"}, {"p", "q"}):
+        message = "OUE needs epsilon, or epsilon and p, or p and q."
+        raise InvalidError(message, argument="epsilon", hint="Two of the three numbers determine the third.")
+    if given == {"epsilon"}:
+        target = read_epsilon(epsilon)
+        return UnaryLaw(target, ONE // 2, raised(target, target))
+    keep = rounded_down(read_chance(p, "p"))
+    if "q" in given:
+        raise_ = rounded_up(read_chance(q, "q"))
+        ratio = Fraction(keep * (ONE - raise_), raise_ * (ONE - keep))
+        return UnaryLaw(stated(ratio, "q", q, "below p"), keep, raise_)
+    target = read_epsilon(epsilon)
+    raise_ = raised_beside(keep, target)
+    if raise_ >= keep:
+        raise too_small(target)
+    return UnaryLaw(target, keep, raise_)
+
+
+def raised_beside(keep: int, epsilon: Fraction) -> int:
+    """Return the least certified q·2^64 with p(1-q)/(q(1-p)) ≤ e^ε, for p·2^64 = keep.
+
+    x/(1+x) rises with x, so an upper bound of e^-ε gives an upper bound of q.
+
+    >>> raised_beside(ONE // 2, Fraction(1)) / ONE         # 1/(e+1)
+    0.2689414213699951
+    """
+    _, high = exp_neg(epsilon)(_GUARD)
+    return -(-(ONE * keep * high) // (keep * high + ((ONE - keep) << _GUARD)))

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Bools, Floats, WideInts
+from tacit.errors import InvalidError
 from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.laplace_law import per_output
 from tacit.laws.continuous import ContinuousLaw
@@ -54,6 +55,33 @@ class Additive(Frozen, ABC):
     @abstractmethod
     def _quantile(self, beta: Decimal) -> int:
         """Return the least t ≥ 0 with Pr[|K| > t] ≤ β."""
+
+    @abstractmethod
+    def _log_ratio(self, one: int, other: int) -> Fraction:
+        """Return ln Pr[K = one] - ln Pr[K = other], exactly."""
+
+    @abstractmethod
+    def _close(self, gaps: list[int]) -> bool:
+        """Return whether values that differ by these steps can be those of neighbours."""
+
+    def _loss_at(self, output: object, on: object, against: object) -> float:
+        """Return the privacy loss at an output; losses of independent numbers add up."""
+        read = [self._grid.read(value, name) for value, name in ((output, "output"), (on, "on"), (against, "against"))]
+        (result, shape), (first, shape_on), (second, shape_against) = read
+        if not shape == shape_on == shape_against:
+            raise InvalidError("output, on and against must have one shape.", argument="output")
+        if not self._grid.integral and not np.array_equal(self._grid.write(result, shape), np.asarray(output)):
+            raise InvalidError(
+                "output is not on the grid of the mechanism, so it is never released.",
+                argument="output",
+                hint=f"Use a multiple of the granularity {self.granularity}.",
+            )
+        outputs, values, others = result.tolist(), first.tolist(), second.tolist()
+        if not self._close([a - b for a, b in zip(values, others, strict=True)]):
+            message = "on and against differ by more than the sensitivity, so they are not neighbours."
+            raise InvalidError(message, argument="against")
+        pairs = ((z - a, z - b) for z, a, b in zip(outputs, values, others, strict=True))
+        return float(sum((self._log_ratio(*pair) for pair in pairs), Fraction(0)))
 
     @cached_property
     @abstractmethod

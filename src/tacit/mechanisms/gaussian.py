@@ -66,6 +66,7 @@ class Gaussian(Additive):
         guarantee: the guarantee of one release, as `ApproxDP` or `ZCDP`.
         granularity: the grid's step; 1 for integers.
         event: the event of one release, in grid steps and exact rationals, for an accountant to price.
+        loss: the privacy loss as a random variable.
     """
 
     event: DiscreteGaussianNoise
@@ -119,6 +120,12 @@ class Gaussian(Additive):
 
     def _quantile(self, beta: Decimal) -> int:
         return gaussian_law.two_sided_quantile(self.event.variance, float(beta))
+
+    def _log_ratio(self, one: int, other: int) -> Fraction:
+        return (other**2 - one**2) / (2 * self.event.variance)
+
+    def _close(self, gaps: list[int]) -> bool:
+        return sum(gap**2 for gap in gaps) <= self.event.l2_squared
 
     @cached_property
     def _law(self) -> DiscreteGaussian:

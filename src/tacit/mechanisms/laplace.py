@@ -60,7 +60,10 @@ class Laplace(Additive):
         guarantee: the guarantee of one release, as `PureDP`.
         granularity: the grid's step; 1 for integers.
         event: the event of one release, in grid steps and exact rationals, for an accountant to price.
+        loss: the privacy loss as a random variable.
     """
+
+    event: DiscreteLaplaceNoise
 
     def __init__(
         self,
@@ -99,6 +102,12 @@ class Laplace(Additive):
 
     def _quantile(self, beta: Decimal) -> int:
         return least_beyond(self.event.scale, beta)
+
+    def _log_ratio(self, one: int, other: int) -> Fraction:
+        return (abs(other) - abs(one)) / self.event.scale
+
+    def _close(self, gaps: list[int]) -> bool:
+        return sum(map(abs, gaps)) <= self.event.l1
 
     @cached_property
     def _law(self) -> DiscreteLaplace:

@@ -1,4 +1,4 @@
-"""Randomized response by a curator: each bit is kept with probability p = e^ε/(1+e^ε).
+"""Randomized response by a curator: each answer is kept with probability p = e^ε/(1+e^ε).
 
 **Statement.** Each released bit is ε-DP in its true bit, so a list of bits is ε-DP for neighbours that change one
 bit (Warner, J. Amer. Statist. Assoc. 60, 1965; Dwork and Roth 2014, claim 3.5).
@@ -10,11 +10,12 @@ share of "yes" answers from its mean, for any number of true bits. t comes from 
 they are too small for floats it is the smaller of Hoeffding's √(ln(2/β)/2n) and Bernstein's λ/3 + √(λ²/9 + 2λp(1-p))
 with λ = ln(2/β)/n.
 
-On real bits: the coin compares with the exact expansion of 1/(1+e^ε); every coin costs the same.
+On real bits: `yes_no.TruthCoin`, which `tc.local.Warner` shares.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp, log, sqrt, tanh
 from typing import TYPE_CHECKING
 
@@ -33,8 +34,8 @@ from tacit.mechanisms.frozen import Frozen
 from tacit.mechanisms.inverse import confidence_search, read_error
 from tacit.mechanisms.scale_search import least
 from tacit.mechanisms.seeded import generator
-from tacit.mechanisms.validation import count_of, describe, failure, flag, to_array, wrong_kind
-from tacit.noise import bernoulli, logistic
+from tacit.mechanisms.validation import count_of, failure, flag, one_of
+from tacit.mechanisms.yes_no import Answers, TruthCoin, coin_of, read_answers, read_words, write_answers
 
 if TYPE_CHECKING:
     import altair as alt
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 @keyword_only
 class RandomizedResponse(Frozen):
-    """Flip each bit with probability 1/(1+e^ε); undo the bias of the share afterwards.
+    """Flip each answer with probability 1/(1+e^ε); undo the bias of the share afterwards.
 
     >>> m = RandomizedResponse(epsilon=1)
     >>> round(m.p, 4), m.guarantee
@@ -52,35 +53,57 @@ class RandomizedResponse(Frozen):
     >>> answers = m.release([True, False])
     >>> answers.dtype, answers.shape
     (dtype('bool'), (2,))
+    >>> RandomizedResponse(p=0.75, words=("ja", "nein")).release("ja") in ("ja", "nein")
+    True
     >>> round(m.pmf(1, bit=False), 4), round(m.std, 4), round(m.confidence(error=0.04, n=10_000), 4)
     (0.2689, 0.4434, 1.0)
 
     Args:
-        epsilon: the guarantee for each bit.
+        epsilon: the guarantee for each answer; or
+        p: the probability of the truth, between 1/2 and 1.
+        words: the words for yes and no, if answers are not True and False.
     """
 
-    def __init__(self, *, epsilon: Number) -> None:
-        """Fix the law and the guarantee."""
-        target = positive(epsilon, "epsilon")
-        self.guarantee = PureDP(epsilon=Exact(target))
-        self.event = RandomizedBit(epsilon=target, neighbours="change one")
-        self.p = 1 / (1 + exp(-min(self.guarantee.epsilon, 700.0)))
-        self._freeze(epsilon=epsilon)
+    event: RandomizedBit
 
-    def release(self, bits: npt.ArrayLike) -> bool | npt.NDArray[np.bool_]:
-        """Return each bit, kept with probability p: a bool for a bool, an array for an array."""
-        flat, shape = _read_bits(bits, "bits")
-        noisy = flat ^ bernoulli(logistic(self.event.epsilon), flat.size)
-        return bool(noisy[0]) if shape is None else noisy.reshape(shape)
+    def __init__(
+        self, *, epsilon: Number | None = None, p: Number | None = None, words: Sequence[str] | None = None
+    ) -> None:
+        """Fix the law and the guarantee from one of the two numbers."""
+        from_p = one_of(epsilon=epsilon, p=p) == "p"
+        self._coin = coin_of(p) if from_p else TruthCoin(positive(epsilon, "epsilon"))
+        self.words = read_words(words)
+        self.guarantee = PureDP(epsilon=Exact(self._coin.epsilon))
+        self.event = RandomizedBit(epsilon=self._coin.epsilon, neighbours="change one")
+        self.p = 1 / (1 + exp(-min(self.guarantee.epsilon, 700.0)))
+        self._freeze(epsilon=epsilon, p=p, words=self.words)
+
+    def release(self, bits: npt.ArrayLike) -> Answers:
+        """Return each answer, kept with probability p: a bool or a word for one answer, an array for an array."""
+        flat, shape = read_answers(bits, "bits", self.words)
+        return write_answers(self._coin.answers(flat), shape, self.words)
+
+    def _loss_at(self, output: object, on: object, against: object) -> float:
+        """Return the privacy loss at released bits: ε for a bit as in `on` alone, -ε for one as in `against` alone."""
+        named = ((output, "output"), (on, "on"), (against, "against"))
+        read = [read_answers(bits, name, self.words) for bits, name in named]
+        (result, shape), (first, shape_on), (second, shape_against) = read
+        if not shape == shape_on == shape_against:
+            raise InvalidError("output, on and against must have one shape.", argument="output")
+        if np.count_nonzero(first != second) > 1:
+            message = "on and against differ in more than one bit, so they are not neighbours."
+            raise InvalidError(message, argument="against")
+        moved = np.count_nonzero(result == first) - np.count_nonzero(result == second)
+        return int(moved) * float(self.guarantee.epsilon)
 
     def estimate(self, answers: npt.ArrayLike) -> float:
-        """Return the unbiased estimate of the share of true bits; it may be outside [0, 1].
+        """Return the unbiased estimate of the share of true bits, or of yes; it may be outside [0, 1].
 
         >>> m = RandomizedResponse(epsilon=1)
         >>> bool(abs(m.estimate(m.release([True] * 30_000 + [False] * 70_000)) - 0.3) < 0.1)
         True
         """
-        flat, _ = _read_bits(answers, "answers")
+        flat, _ = read_answers(answers, "answers", self.words)
         return (float(flat.mean()) - 0.5) / self._slope + 0.5
 
     @property
@@ -176,14 +199,3 @@ class RandomizedResponse(Frozen):
             message = f"{n} bits have an error of {floor:.3g} or more at any epsilon."
             raise InvalidError(message, argument="error", hint="Ask for a larger error, or use more bits.")
         return cls(epsilon=least(lambda size: cls(epsilon=size).error(confidence=confidence, n=n) <= target, 1.0))
-
-
-def _read_bits(value: npt.ArrayLike, argument: str) -> tuple[npt.NDArray[np.bool_], tuple[int, ...] | None]:
-    """Return bits as a flat array, and the shape they had."""
-    requirement = "True or False, or a non-empty array of bools (or of 0 and 1)"
-    array, plain = to_array(value, argument, requirement)
-    if array.dtype.kind not in "biu":
-        raise wrong_kind(argument, describe(value, array), requirement)
-    if not ((array == 0) | (array == 1)).all():
-        raise wrong_kind(argument, "other integers", requirement)
-    return array.astype(np.bool_).reshape(-1), None if plain else array.shape

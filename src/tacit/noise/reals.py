@@ -93,6 +93,16 @@ def logistic(x: Fraction) -> Real:
     return real
 
 
+def log_above(x: Fraction) -> Fraction:
+    """Return an upper bound of ln x within 1e-30, for a rational x from 1 to e^100: `decimal` rounds ln correctly.
+
+    >>> float(log_above(Fraction(3)))
+    1.0986122886681098
+    """
+    up = context(60, ROUND_CEILING)
+    return Fraction(up.next_plus(up.ln(up.divide(Decimal(x.numerator), Decimal(x.denominator)))))
+
+
 def below(real: Real, bits: BitSource, prefix: int = 0, known: int = 0) -> bool:
     """Decide U < p exactly, where the first `known` bits of U are `prefix`; further bits are drawn as needed.
 

@@ -20,6 +20,7 @@
 | `two_laws` | the laws of two neighbours, with the band of e^ε | `laws` |
 | `chances` | the probabilities of candidates | `laws` |
 | `curves` | named lines with a mark | `laws` |
+| `variance_by_constant` | the variance of a protocol against one of its constants, with the least marked | `optimum` |
 
 A chart holds the numbers that it was given. More than 5,000 are thinned: curves to evenly spaced points, laws to sums.
 Values that a scale cannot show (infinity, and zero on a log scale) are left out. Fonts and colours are set on the
@@ -44,6 +45,7 @@ from tacit.plots.lines import (
     variances,
 )
 from tacit.plots.marks import NoisyColumn
+from tacit.plots.optimum import variance_by_constant
 
 __all__ = [
     "ChartText",
@@ -72,5 +74,6 @@ __all__ = [
     "side_by_side",
     "simulated",
     "two_laws",
+    "variance_by_constant",
     "variances",
 ]

@@ -1,5 +1,6 @@
 /**
- * The client of tacit's local model for browsers: Warner, GRR, OUE and OLH. No dependency, one file.
+ * The client of tacit's local model for browsers: every protocol. No dependency, one file; types are in the file
+ * tacit-local.d.ts.
  *
  *     import { open } from "./tacit-local.js";
  *     const survey = await open(await (await fetch("/survey.json")).text());   // what protocol.parameters() wrote
@@ -15,8 +16,9 @@
  * refuses parameters for which that rational, or its inverse, is not at most a lower bound of e^ε, computed in whole
  * numbers. A server cannot let people draw with a larger ε than the parameters state.  ∎
  *
- * On real bits: no coin is a floating-point number. Both the other value and the coin are drawn whether or not they are
- * needed. The layouts and the order of the draws are those of the Python client: the same bits give the same record.
+ * On real bits: no coin is a floating-point number. Draws are made whether or not they are needed. Other numbers are
+ * whole and below 2^53, so doubles hold them exactly. The layouts and the order of the draws are those of the Python
+ * client: the same bits give the same record. Random bytes are drawn 64 KiB ahead, used once, and erased.
  */
 
 const PRIME = 2147483647;
@@ -25,9 +27,21 @@ const TWO_64 = 1n << 64n;
 const LARGEST_DOMAIN = 1 << 24;
 const LARGEST_EPSILON = 50n;
 const GUARD = 512n;
-const CODES = { Warner: 1, GRR: 2, OUE: 4, OLH: 6 };
+const LARGEST_GRID = 1 << 26;
+const LARGEST_FIELD = 8209;
 const FIELDS = ["digest", "domain", "epsilon", "format", "keep", "protocol", "version"];
-const MORE = { Warner: [], GRR: [], OUE: ["raise"], OLH: ["buckets", "prime"] };
+// For each protocol: its code, its other fields, and those that it has only if the survey chose its own p' or q'.
+const PROTOCOLS = {
+  Warner: { code: 1, fields: [], own: ["p"], law: direct, draw: answer },
+  GRR: { code: 2, fields: [], own: ["p"], law: direct, draw: choose },
+  SUE: { code: 3, fields: ["raise"], own: ["p"], law: bitwise, draw: unary },
+  OUE: { code: 4, fields: ["raise"], own: ["p", "q"], law: bitwise, draw: unary },
+  BLH: { code: 5, fields: ["buckets", "prime"], own: ["p"], law: bucketed, draw: hashed },
+  OLH: { code: 6, fields: ["buckets", "prime"], own: ["p"], law: bucketed, draw: hashed },
+  Hadamard: { code: 7, fields: ["blocks", "order"], own: [], law: blockwise, draw: hadamard },
+  SubsetSelection: { code: 8, fields: ["size"], own: [], law: ofSubsets, draw: subset },
+  ProjectiveGeometry: { code: 9, fields: ["dimension", "field"], own: [], law: ofPoints, draw: projective },
+};
 const MOST_BYTES = 65536; // that getRandomValues gives at once
 
 /** Read and check public parameters, the very text that `protocol.parameters()` returned; resolve to a Survey. */
@@ -38,7 +52,8 @@ export async function open(text) {
   const epsilon = fraction(parts.epsilon);
   const within = num > 0n && den > 0n && atMostExp(num, den, epsilon) && atMostExp(den, num, epsilon);
   need(within, "parameters whose probabilities keep to their epsilon");
-  need(parts.p === undefined || isFloor(law.keep, parts.p), "a p that is the one drawn with");
+  need(parts.p === undefined || isRounded(law.keep, parts.p, 0n), "a p that is the one drawn with");
+  need(parts.q === undefined || isRounded(law.raise, parts.q, 1n), "a q that is the one drawn with");
   need((await digestOf(text, parts.digest)) === parts.digest, "the text of parameters(), unchanged");
   return new Survey(parts, law);
 }
@@ -76,9 +91,7 @@ class Survey {
 
 /** Draw one record; exported with a source of bytes for the shared test vectors. Surveys draw from the system alone. */
 export function record(law, place, take) {
-  if (law.protocol === "OUE") return unary(law, place, take);
-  if (law.protocol === "OLH") return hashed(law, place, take);
-  return integer(respond(place, law.size, law.keep, take), law.width);
+  return PROTOCOLS[law.protocol].draw(law, place, take);
 }
 
 /** Put a record into the envelope that the server reads. */
@@ -103,53 +116,85 @@ export function jsonLine(survey, bytes) {
 
 // ---- draws ---------------------------------------------------------------------------------------------------------
 
+const pool = new Uint8Array(MOST_BYTES);
+let used = MOST_BYTES;
+
 function systemBytes(count) {
   const bytes = new Uint8Array(count);
-  for (let at = 0; at < count; at += MOST_BYTES) crypto.getRandomValues(bytes.subarray(at, at + MOST_BYTES));
+  for (let at = 0; at < count; ) {
+    if (used === MOST_BYTES) {
+      crypto.getRandomValues(pool);
+      used = 0;
+    }
+    const some = Math.min(count - at, MOST_BYTES - used);
+    bytes.set(pool.subarray(used, used + some), at);
+    pool.fill(0, used, used + some);
+    used += some;
+    at += some;
+  }
   return bytes;
 }
 
+function viewOf(bytes) {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
 function word(take) {
-  const bytes = take(4);
-  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  return viewOf(take(4)).getUint32(0, true);
 }
 
 /** Show whether 64 uniform bits, as an integer, are below A = high·2^32 + low. */
-function coin([high, low], view, at) {
+function coinAt(high, low, view, at) {
   const first = view.getUint32(at + 4, true);
   const second = view.getUint32(at, true);
   return (first < high) | ((first === high) & (second < low));
 }
 
-function coins(chance, count, take) {
-  const bytes = take(8 * count);
-  const view = new DataView(bytes.buffer, bytes.byteOffset);
-  return Array.from({ length: count }, (_, i) => coin(chance, view, 8 * i));
+function coin([high, low], take) {
+  return coinAt(high, low, viewOf(take(8)), 0);
 }
 
-/** Draw uniformly from 0, …, n-1: of 2^32 words Lemire's rule keeps ⌊2^32/n⌋ for each. */
+/** Return ⌊w·n/2^32⌋ for n < 2^31, or -1 if Lemire's rule rejects the word: it keeps ⌊2^32/n⌋ words for each value. */
+function scaled(w, n) {
+  const rest = Math.imul(w, n) >>> 0;
+  if (rest < n && rest < TWO_32 % n) return -1;
+  const low = (w & 0xffff) * n; // below 2^47
+  return Math.floor(((w >>> 16) * n + Math.floor(low / 65536)) / 65536);
+}
+
+/** Draw uniformly from 0, …, n-1. */
 function below(n, take) {
-  const reject = BigInt(TWO_32 % n);
   for (;;) {
-    const product = BigInt(word(take)) * BigInt(n);
-    if ((product & 0xffffffffn) >= reject) return Number(product >> 32n);
+    const value = scaled(word(take), n);
+    if (value >= 0) return value;
   }
+}
+
+/** Warner: lie with a coin of 2^64 - keep. */
+function answer(law, place, take) {
+  return Uint8Array.of(place ^ coin(law.lie, take));
+}
+
+function choose(law, place, take) {
+  return integer(respond(place, law.size, law.keep, take), law.width);
 }
 
 function respond(place, size, keep, take) {
   const drawn = below(size - 1, take);
   const other = drawn + (drawn >= place);
-  return coins(keep, 1, take)[0] ? place : other;
+  return coin(keep, take) ? place : other;
 }
 
 function unary(law, place, take) {
   const row = new Uint8Array(law.width);
+  const [high, low] = law.raise;
   for (let at = 0; at < row.length; at += 1024) {
     const some = row.subarray(at, at + 1024);
-    coins(law.raise, 8 * some.length, take).forEach((bit, i) => (some[i >> 3] |= bit << (i & 7)));
+    const view = viewOf(take(64 * some.length));
+    for (let i = 0; i < 8 * some.length; i++) some[i >> 3] |= coinAt(high, low, view, 8 * i) << (i & 7);
   }
   row[row.length - 1] &= 0xff >> (8 * law.width - law.size);
-  const own = coins(law.keep, 1, take)[0];
+  const own = coin(law.keep, take);
   row[place >> 3] = (row[place >> 3] & ~(1 << (place & 7))) | (own << (place & 7));
   return row;
 }
@@ -180,8 +225,123 @@ function hash(a, b, x, g) {
   return Math.floor((u * g) / PRIME); // u·g < 2^47, and u·g/P is an integer or 2^-31 away from the next
 }
 
+/** Hadamard: an output of the value's row in its block, or any other output. */
+function hadamard({ blocks, order, outputs, keep, width }, place, take) {
+  const half = order / 2;
+  const start = (place % blocks) * order;
+  const row = 1 + Math.floor(place / blocks);
+  const kept = coin(keep, take);
+  const plus = below(half, take);
+  const rest = below(outputs - half, take);
+  const own = start + withParity(kept ? plus : rest % half, row, 1 - kept);
+  const far = rest - half; // a number among the outputs of all other blocks, if it is not negative
+  return integer(kept || rest < half ? own : far + (far >= start ? order : 0), width);
+}
+
+/** Map numbers below b/2 one to one to the places j where row & j has an even (or odd) number of ones. */
+function withParity(number, row, odd) {
+  const lowest = row & -row;
+  const low = number & (lowest - 1);
+  const open = 2 * (number - low) + low;
+  return open + (parity(open & row) === odd ? 0 : lowest);
+}
+
+function parity(bits) {
+  let folded = bits ^ (bits >>> 16);
+  for (let shift = 8; shift > 0; shift >>= 1) folded ^= folded >>> shift;
+  return folded & 1;
+}
+
+/** Subset selection: k values by Floyd's algorithm, one's own among them if the coin shows heads. */
+function subset({ size, members, keep, width }, place, take) {
+  const own = coin(keep, take);
+  const draws = membersBelow(size - 1, members, take);
+  const row = new Uint8Array(width);
+  for (let i = 0; i < members; i++) {
+    const last = size - 1 - members + i;
+    let value = draws[i] + (draws[i] >= place);
+    if ((row[value >> 3] >> (value & 7)) & 1) value = last + (last >= place);
+    row[value >> 3] |= (i >= own) << (value & 7); // with one's own value there is one other less: the first is left out
+  }
+  row[place >> 3] |= own << (place & 7);
+  return row;
+}
+
+/** Draw k integers, number i uniformly from 0, …, m-k+i: all words first, then those of rejected ones again. */
+function membersBelow(m, k, take) {
+  const draws = new Int32Array(k).fill(-1);
+  for (let left = k; left > 0; ) {
+    const view = viewOf(take(4 * left));
+    for (let i = 0, at = 0; i < k; i++) {
+      if (draws[i] >= 0) continue;
+      draws[i] = scaled(view.getUint32(at, true), m - k + i + 1);
+      at += 4;
+      left -= draws[i] >= 0;
+    }
+  }
+  return draws;
+}
+
+/** Projective geometry: a point of the value's hyperplane, or a point outside it. */
+function projective({ field, dimension, keep, width }, place, take) {
+  const vectors = field ** (dimension - 1);
+  const kept = coin(keep, take);
+  const inside = 1 + below(vectors - 1, take);
+  const outside = below(vectors, take);
+  const [own, pivot] = vectorOf(place, field, dimension);
+  const digits = new Array(dimension).fill(0);
+  let free = kept ? inside : outside;
+  let product = 0;
+  for (let i = 0; i < dimension; i++) {
+    if (i === pivot) continue;
+    digits[i] = free % field;
+    free = Math.floor(free / field);
+    product += own[i] * digits[i];
+  }
+  digits[pivot] = (((1 - kept - product) % field) + field) % field;
+  return integer(numberOf(digits, field), width);
+}
+
+/** Return the number of points of the projective space of F_q^t. */
+function points(q, t) {
+  return (q ** t - 1) / (q - 1);
+}
+
+/** Return the digits of a point by its number, the lowest first, and the place of its first 1. */
+function vectorOf(number, q, t) {
+  let pivot = 0;
+  while (pivot + 1 < t && points(q, pivot + 1) <= number) pivot++;
+  let code = number - points(q, pivot) + q ** pivot;
+  const digits = [];
+  for (let i = 0; i < t; i++) {
+    digits.push(code % q);
+    code = Math.floor(code / q);
+  }
+  return [digits, pivot];
+}
+
+/** Return the number of the point through a nonzero vector. */
+function numberOf(digits, q) {
+  const lead = digits.findLastIndex((digit) => digit !== 0);
+  const scale = inverse(digits[lead], q);
+  const code = digits.reduceRight((sum, digit) => sum * q + ((digit * scale) % q), 0);
+  return code + points(q, lead) - q ** lead;
+}
+
+/** Return 1/x modulo a prime, by Euclid's algorithm. */
+function inverse(x, prime) {
+  let [a, b, u, v] = [x, prime, 1, 0];
+  while (a > 1) {
+    const times = Math.floor(b / a);
+    [a, b, u, v] = [b - times * a, a, v - times * u, u];
+  }
+  return ((u % prime) + prime) % prime;
+}
+
 function integer(value, width) {
-  return Uint8Array.from({ length: width }, (_, i) => Math.floor(value / 256 ** i) % 256);
+  const bytes = new Uint8Array(width);
+  for (let i = 0, rest = value; i < width; i++, rest = Math.floor(rest / 256)) bytes[i] = rest % 256;
+  return bytes;
 }
 
 // ---- parameters ----------------------------------------------------------------------------------------------------
@@ -199,26 +359,71 @@ function read(text) {
   }
   need(parts !== null && typeof parts === "object" && parts.format === "tacit.local", "the text of parameters()");
   need(parts.version === 1, "parameters of version 1");
-  need(Object.hasOwn(CODES, parts.protocol), `one of the protocols ${Object.keys(CODES).join(", ")}`);
+  need(Object.hasOwn(PROTOCOLS, parts.protocol), `one of the protocols ${Object.keys(PROTOCOLS).join(", ")}`);
   need(/^[0-9a-f]{32}$/.test(parts.digest), "a digest of 32 hexadecimal digits");
-  const fields = [...FIELDS, ...MORE[parts.protocol]];
-  const known = Object.keys(parts).every((key) => fields.includes(key) || (key === "p" && parts.protocol === "Warner"));
+  const { fields: more, own } = PROTOCOLS[parts.protocol];
+  const fields = [...FIELDS, ...more];
+  const known = Object.keys(parts).every((key) => fields.includes(key) || own.includes(key));
   need(known && fields.every((key) => Object.hasOwn(parts, key)), "the fields of parameters() and no others");
   return parts;
 }
 
+/** Return what a record is drawn with, and `set` and `outputs`: keep is spread over a set of so many of the outputs. */
 function lawOf(parts) {
-  const size = sizeOf(parts.domain);
   const { protocol } = parts;
-  const keep = words(parts.keep);
-  const law = { protocol, code: CODES[protocol], size, keep };
-  const yesNo = Array.isArray(parts.domain) && size === 2 && parts.domain[0] === false && parts.domain[1] === true;
-  need(protocol !== "Warner" || yesNo, "the answers false and true for Warner");
-  if (protocol === "OUE") return Object.freeze({ ...law, raise: words(parts.raise), width: Math.ceil(size / 8) });
-  if (protocol !== "OLH") return Object.freeze({ ...law, width: widthOf(size) });
-  const { buckets, prime } = parts;
-  need(Number.isInteger(buckets) && buckets >= 2 && buckets <= 65536 && prime === PRIME, "2 to 65536 buckets");
-  return Object.freeze({ ...law, buckets, width: 8 + widthOf(buckets) });
+  const law = { protocol, code: PROTOCOLS[protocol].code, size: sizeOf(parts.domain), keep: words(parts.keep) };
+  return Object.freeze({ ...law, ...PROTOCOLS[protocol].law(parts, law) });
+}
+
+function direct({ protocol, domain }, { size, keep }) {
+  const yesNo = Array.isArray(domain) && size === 2 && (isTruth(domain) || domain.every(isWord));
+  need(protocol !== "Warner" || yesNo, "the answers false and true, or two words, for Warner");
+  const lie = words(String(sides(keep)[1]));
+  return { width: widthOf(size), outputs: size, set: 1, lie };
+}
+
+function isTruth(domain) {
+  return domain[0] === false && domain[1] === true;
+}
+
+function isWord(value) {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+function bitwise(parts, { size }) {
+  return { raise: words(parts.raise), width: Math.ceil(size / 8) };
+}
+
+function bucketed({ protocol, buckets, prime }) {
+  const most = protocol === "BLH" ? 2 : 65536;
+  need(Number.isInteger(buckets) && buckets >= 2 && buckets <= most && prime === PRIME, "2 to 65536 buckets");
+  return { buckets, width: 8 + widthOf(buckets), outputs: buckets, set: 1 };
+}
+
+function blockwise({ blocks, order }, { size }) {
+  const powers = [blocks, order].every((n) => Number.isInteger(n) && n > 0 && n <= LARGEST_GRID && (n & (n - 1)) === 0);
+  const fits = powers && order > 1 && blocks * (order - 1) >= size && blocks * order <= LARGEST_GRID;
+  need(fits, "blocks of a Hadamard matrix that hold the domain");
+  return { blocks, order, outputs: blocks * order, set: order / 2, width: widthOf(blocks * order) };
+}
+
+function ofSubsets({ size: members }, { size }) {
+  need(Number.isInteger(members) && members > 0 && members < size, "subsets smaller than the domain");
+  return { members, outputs: size, set: members, width: Math.ceil(size / 8) };
+}
+
+function ofPoints({ field, dimension }, { size }) {
+  const counted = Number.isInteger(dimension) && dimension >= 2 && dimension <= 26 && isPrime(field);
+  const fits = counted && field ** dimension <= LARGEST_GRID && points(field, dimension) >= size;
+  need(fits, "a projective space over a prime field that holds the domain");
+  const outputs = points(field, dimension);
+  return { field, dimension, outputs, set: points(field, dimension - 1), width: widthOf(outputs) };
+}
+
+function isPrime(q) {
+  if (!Number.isInteger(q) || q < 2 || q > LARGEST_FIELD) return false;
+  for (let factor = 2; factor * factor <= q; factor++) if (q % factor === 0) return false;
+  return true;
 }
 
 function sizeOf(domain) {
@@ -236,10 +441,10 @@ function isValue(value) {
   return ["string", "boolean"].includes(typeof value) || (typeof value === "number" && Number.isFinite(value));
 }
 
-/** Tell whether A is ⌊p·2^64⌋, for a p between 0 and 1. */
-function isFloor(keep, p) {
-  const [num, den] = ratio(p, "p as a fraction");
-  return num < den && (num * TWO_64) / den === sides(keep)[0];
+/** Tell whether A is p·2^64 rounded down, or up if `up` is 1, for a p between 0 and 1. */
+function isRounded(chance, p, up) {
+  const [num, den] = ratio(p, "p and q as fractions");
+  return num < den && (num * TWO_64 + up * (den - 1n)) / den === sides(chance)[0];
 }
 
 function widthOf(outputs) {
@@ -253,14 +458,13 @@ function words(text) {
 }
 
 /** Return the greatest ratio of a record's probabilities under two values, or its inverse, as a fraction. */
-function odds({ protocol, keep, raise, size, buckets }) {
+function odds({ keep, raise, outputs, set }) {
   const [kept, left] = sides(keep);
-  if (protocol === "OUE") {
+  if (raise !== undefined) {
     const [raised, stayed] = sides(raise);
     return [kept * stayed, raised * left];
   }
-  const outputs = BigInt(protocol === "OLH" ? buckets : size);
-  return [kept * (outputs - 1n), left];
+  return [kept * BigInt(outputs - set), left * BigInt(set)];
 }
 
 function sides([high, low]) {
