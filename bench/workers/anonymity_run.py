@@ -41,11 +41,11 @@ def timed(run: Callable[[], Any]) -> tuple[Any, float]:
 def tacit(rows: pd.DataFrame, folder: str) -> dict[str, float]:
     """Run the search, the partitions and the check of tacit."""
     import tacit as tc  # noqa: PLC0415 - installed in its environment only
+    from tacit.anonymity.candidates import solution_loss  # noqa: PLC0415
     from tacit.anonymity.optimal import search  # noqa: PLC0415
     from tacit.anonymity.partitions import local, mondrian  # noqa: PLC0415
     from tacit.anonymity.problem import state_problem  # noqa: PLC0415
     from tacit.anonymity.roles import Roles  # noqa: PLC0415
-    from tacit.anonymity.search import solution_loss  # noqa: PLC0415
     from tacit.anonymity.tables import read  # noqa: PLC0415
 
     trees = {name: tc.anonymity.hierarchy(f"{folder}/adult_hierarchy_{name}.csv") for name in NAMES}

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import tacit as tc
-from tacit.anonymity import optimal, problem, search
+from tacit.anonymity import candidates, optimal, problem
 from tacit.anonymity.linkage import compare, covers, link
 from tacit.anonymity.roles import Roles
 from tacit.anonymity.search import METHODS
@@ -56,7 +56,7 @@ def wrong_bounds(trials: int) -> int:
         mean = ("geometric", "arithmetic")[trial % 2]
         stated = problem.state_problem(table, Roles(tuple(names), (), None, ()), quasi, tc.KAnonymity(4), "loss", mean)
         limit = int(rng.integers(0, rows // 2))
-        best = search.find_levels(stated, limit).certificate.loss
+        best = candidates.find_levels(stated, limit).certificate.loss
         for steps in range(1, 60):
             walk = optimal.Walk(stated, list(range(len(names))), limit)
             if walk.advance(steps):
@@ -445,7 +445,7 @@ def test_frames_of_odd_kinds_are_read_or_refused_in_words() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_linkage_finds_everybody_whose_row_is_published(method: search.SearchMethod) -> None:
+def test_linkage_finds_everybody_whose_row_is_published(method: candidates.SearchMethod) -> None:
     """A person of the raw table matches at least one row; a match that linkage misses would look like safety."""
     rng = np.random.default_rng(7)
     quasi = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tacit as tc
+from tacit.anonymity.attacks import AttackKind
+from tacit.errors import UnusedOptionError
 
 MICRODATA = {
     "zip": ["47677", "47602", "47678", "47905", "47909", "47906"],
@@ -78,6 +80,42 @@ def test_carl_falls_to_what_is_known_of_him() -> None:
     }
     counted = tc.anonymity.attack(PATIENTS, kind="background", quasi=["zip", "age"], sensitive="disease", excluded=1)
     assert counted.fallen == 6
+
+
+@pytest.mark.parametrize("kind", ["linkage", "background"])
+def test_linkage_and_background_knowledge_combine_for_carl(kind: AttackKind) -> None:
+    """Carl's rows hold Heart Disease and Cancer. He does not have heart disease, so he has cancer."""
+    ask = {"quasi": ["zip", "age"], "sensitive": "disease", "outside": {**CARL, "name": ["Carl"]}}
+    found = tc.anonymity.attack(PATIENTS, kind=kind, excluded=["Heart Disease"], **ask)  # type: ignore[arg-type]
+    assert (found.kind, found.rows, found.fallen) == (kind, 1, 1)
+    learns = "matches 3 rows; without Heart Disease, disease is Cancer in all of them"
+    assert found.victims[0].learns == learns
+    both = tc.anonymity.attack(PATIENTS, kind=kind, excluded=["Heart Disease", "Cancer"], **ask)  # type: ignore[arg-type]
+    assert not both.succeeds  # nothing is left: the knowledge contradicts the rows
+    counted = tc.anonymity.attack(PATIENTS, kind=kind, excluded=1, **ask)  # type: ignore[arg-type]
+    assert counted.victims[0].learns == "matches 3 rows; disease is one of 2: Heart Disease, Cancer"
+    none = tc.anonymity.attack(PATIENTS, kind=kind, excluded=0, **ask)  # type: ignore[arg-type]
+    assert not none.succeeds
+
+
+@pytest.mark.parametrize(
+    ("argument", "extra"),
+    [
+        ("outside", {"kind": "homogeneity", "outside": BOB}),
+        ("outside", {"kind": "skewness", "outside": BOB}),
+        ("excluded", {"kind": "homogeneity", "excluded": 1}),
+        ("factor", {"kind": "background", "factor": 3}),
+        ("hierarchy", {"kind": "background", "hierarchy": STOMACH}),
+        ("level", {"kind": "similarity", "level": 1}),
+        ("reach", {"kind": "similarity", "hierarchy": STOMACH, "reach": 0.5}),
+        ("hierarchies", {"kind": "background", "hierarchies": {"zip": tc.anonymity.mask(5)}}),
+    ],
+)
+def test_an_argument_without_effect_is_an_error(argument: str, extra: dict[str, object]) -> None:
+    given = {"quasi": ["zip", "age"], "sensitive": "disease", **extra}
+    with pytest.raises(UnusedOptionError) as refused:
+        tc.anonymity.attack(PATIENTS, **given)  # type: ignore[arg-type]
+    assert refused.value.option == argument
 
 
 def test_skewness_succeeds_where_diversity_is_highest_and_closeness_tells_the_two_classes_apart() -> None:

@@ -31,6 +31,21 @@ def test_charts_hold_the_numbers_of_reports() -> None:
     assert lines["title"]["text"] == "Loss against k"
 
 
+def test_charts_of_losses_hold_the_losses_of_columns_and_searches() -> None:
+    out = tc.anonymity.anonymize(table(300, 1), quasi=["age", "sex"], sensitive="sick", require=tc.KAnonymity(5))
+    (rows,) = out.plot("loss").to_dict()["datasets"].values()
+    columns = {row["name"]: row["loss"] for row in rows}
+    assert columns == pytest.approx(out.measures.columns)
+    (rows,) = out.plot("searches").to_dict()["datasets"].values()
+    searches = [row["loss"] for row in rows]
+    assert searches == pytest.approx(sorted(trial.loss for trial in out.searches if trial.loss is not None))
+    with pytest.raises(tc.InvalidError, match="of must be"):
+        out.plot("utility")  # type: ignore[arg-type]
+    optimal = tc.anonymity.anonymize(table(300, 1), quasi=["age"], require=tc.KAnonymity(5), method="optimal")
+    with pytest.raises(tc.InvalidError, match="compared no searches"):
+        optimal.plot("searches")
+
+
 def test_a_classifier_learns_from_what_is_published_and_less_from_less() -> None:
     train, unseen = table(3000, 2), table(2000, 3)
     quasi = {"age": tc.anonymity.intervals([5, 10, 20, 40]), "sex": tc.anonymity.suppress()}

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import tacit as tc
+from tacit.anonymity.candidates import SearchMethod
 from tacit.anonymity.outcome import Anonymized
 from tacit.anonymity.privacy_models import Model
-from tacit.anonymity.search import SearchMethod
 
 Row = tuple[int, str, str]  # a number, a sensitive value, a person
 TREE = [["1", "odd", "*"], ["2", "even", "*"], ["3", "odd", "*"]]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli_runs import run
-from tacit.cli import microdata
+from tacit.anonymity import candidates
 
 ROWS = """zip,age,disease
 47677,29,Heart
@@ -43,11 +43,16 @@ def test_hierarchies_are_drafted_edited_and_used(folder: Path) -> None:
         '[zip]\nkind = "mask"\nwidth = 5\n[age]\nkind = "intervals"\nwidths = [10, 20]\n'
     )
     common = ("anonymize", "patients.csv", "--hierarchies", "rules.toml", "--sensitive", "disease", "--k", "3")
-    done = run(folder, *common)
+    best = json.loads(run(folder, *common, "--json").stdout)
+    assert best["method"] == "local"
+    assert {search["method"] for search in best["searches"]} == {"optimal", "local", "mondrian"}
+    assert best["measures"]["loss_geometric"] == best["loss"]
+    optimal = (*common, "--method", "optimal")
+    done = run(folder, *optimal)
     rows = list(csv.DictReader(StringIO(done.stdout)))
     assert {(row["zip"], row["age"]) for row in rows} == {("476**", "[20, 40)"), ("479**", "[40, 60)")}
     assert "proved best" in done.stderr
-    summary = json.loads(run(folder, *common, "--out", "out.csv", "--save", "recoding.json", "--json").stdout)
+    summary = json.loads(run(folder, *optimal, "--out", "out.csv", "--save", "recoding.json", "--json").stdout)
     assert (summary["levels"], summary["optimal"]) == ({"zip": 2, "age": 2}, True)
     assert (folder / "recoding.json").exists()
     fallen = run(
@@ -71,6 +76,14 @@ def test_hierarchies_are_drafted_edited_and_used(folder: Path) -> None:
     assert json.loads(ruled.stdout)["fallen"] == 3
 
 
+def test_the_table_of_the_notes_takes_one_command(folder: Path) -> None:
+    done = run(
+        folder, "anonymize", "patients.csv", "--quasi", "zip", "--quasi", "age", "--sensitive", "disease", "--k", "3"
+    )
+    rows = [(row["zip"], row["age"]) for row in csv.DictReader(StringIO(done.stdout))]
+    assert sorted(rows) == [("476**", "[22, 29]")] * 3 + [("4790*", "[43, 52]")] * 3
+
+
 def test_what_cannot_be_is_refused_in_words(folder: Path) -> None:
     assert run(folder, "anonymize", "patients.csv", "--quasi", "zip").returncode == 2
     done = run(folder, "anonymize", "patients.csv", "--quasi", "zip", "--k", "9", "--json")
@@ -80,15 +93,16 @@ def test_what_cannot_be_is_refused_in_words(folder: Path) -> None:
 def test_the_work_of_every_method_is_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
 
-    def working(words: str) -> AbstractContextManager[None]:
-        shown.append(words)
+    def bar(title: str, *, measured: bool = True) -> AbstractContextManager[None]:
+        shown.append(f"{title}{' …' * (not measured)}")
         return nullcontext()
 
-    monkeypatch.setattr(microdata, "working", working)
-    for method in ("optimal", "local", "mondrian"):
+    monkeypatch.setattr(candidates, "progress_bar", bar)
+    for method in ("optimal", "mondrian", "best"):
         common = ("anonymize", "patients.csv", "--quasi", "zip", "--quasi", "age", "--k", "2", "--method", method)
         assert run(folder, *common).returncode == 0
-    assert shown == ["Recoding by local", "Recoding by mondrian"]  # the optimal search has a progress bar
+    lattice, mondrian, local = "Searching the lattice", "Recoding by mondrian …", "Recoding by local …"
+    assert shown == [lattice, mondrian, mondrian, lattice, local]
 
 
 def test_a_linkage_that_cannot_compare_says_so(folder: Path) -> None:

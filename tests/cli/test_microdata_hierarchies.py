@@ -54,7 +54,17 @@ def test_a_hierarchy_comes_from_a_file_that_toml_names(folder: Path) -> None:
     (folder / "rules").mkdir()
     (folder / "rules" / "zip.csv").write_text(ZIPS.replace(";", "|"))
     (folder / "rules" / "all.toml").write_text(RULES.replace('"zip.csv"', '"zip.csv"\nsep = "|"'))
-    words = ("anonymize", "patients.csv", "--hierarchies", "rules/all.toml", "--k", "3", "--json")
+    words = (
+        "anonymize",
+        "patients.csv",
+        "--hierarchies",
+        "rules/all.toml",
+        "--k",
+        "3",
+        "--method",
+        "optimal",
+        "--json",
+    )
     assert json.loads(run(folder, *words).stdout)["levels"] == {"zip": 1, "age": 2}
     for sep in ('"||"', "7", '""'):
         (folder / "rules" / "all.toml").write_text(RULES.replace('"zip.csv"', f'"zip.csv"\nsep = {sep}'))

@@ -118,11 +118,15 @@ def test_files_that_exist_are_replaced_by_force(folder: Path) -> None:
             "--kind similarity",
         ),
         (
-            ("attack", *QUASI, "--kind", "background", "--sensitive", "disease", "--outside", "zip.csv"),
+            ("attack", *QUASI, "--kind", "skewness", "--sensitive", "disease", "--outside", "zip.csv"),
             "--kind linkage",
         ),
         (("attack", *QUASI, "--kind", "similarity", "--sensitive", "age", "--hierarchies", "rules.toml"), "linkage"),
         (("attack", *QUASI, "--kind", "similarity", "--sensitive", "age", "--hierarchy-sep", ";"), "--groups"),
+        (
+            ("attack", *QUASI, "--kind", "background", "--sensitive", "disease", "--hierarchies", "rules.toml"),
+            "without --outside",
+        ),
         (("attack", *QUASI, "--kind", "guess", "--factor", "2"), "one of homogeneity"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",

@@ -8,14 +8,16 @@
 (3, {'zip': 2})
 """
 
-from tacit.anonymity.attacks import Attack, attack
-from tacit.anonymity.drafts import draft, load, save
+from tacit.anonymity.attack_results import Attack
+from tacit.anonymity.attacks import attack
+from tacit.anonymity.drafts import draft
 from tacit.anonymity.hierarchies import Hierarchy, hierarchy
 from tacit.anonymity.hierarchy_rules import dates, intervals, mask, ordered, suppress
 from tacit.anonymity.outcome import Anonymized, transform
 from tacit.anonymity.privacy_models import KAnonymity, LDiversity, NTCloseness, TCloseness
 from tacit.anonymity.recoding import Recoding
 from tacit.anonymity.report import Report, check
+from tacit.anonymity.rule_files import load, save
 from tacit.anonymity.search import anonymize
 from tacit.anonymity.utility import Accuracy, Losses, accuracy, loss_by_k
 

@@ -8,82 +8,43 @@
 | "similarity" | reads values by groups, or numbers by their distance | rows whose class is within one group or range |
 | "linkage" | joins an outside table by the quasi-identifiers | persons who match one row, or rows of one value |
 
+Linkage and background knowledge combine: `outside` names the persons, and `excluded` the values that they do not have.
+
 A missing sensitive value is a separate value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tacit.anonymity.cell_values import number, to_text
+from tacit.anonymity.attack_results import Attack, Victim, in_words, sorted_attack
+from tacit.anonymity.cell_values import number
 from tacit.anonymity.classes import ClassCounts, Classes, count_values, group
+from tacit.anonymity.excluded_values import ExcludedValues, read_excluded
 from tacit.anonymity.hierarchies import Hierarchy, HierarchySource, to_rule
-from tacit.anonymity.linkage import ColumnMatch, compare, link
+from tacit.anonymity.linkage_attack import link_persons
 from tacit.anonymity.roles import check_choice, check_roles, column_names
-from tacit.anonymity.tables import CodedColumn, CodedTable, read
-from tacit.arrays import Ints
-from tacit.errors import InvalidError, bad_value, show
+from tacit.anonymity.tables import CodedTable, read
+from tacit.errors import InvalidError, UnusedOptionError, bad_value
 from tacit.guarantees.exact import to_fraction
-from tacit.notebook import ShownAsLines
-from tacit.safe_text import visible
 
 AttackKind: TypeAlias = Literal["homogeneity", "background", "skewness", "similarity", "linkage"]
 _KINDS = ("homogeneity", "background", "skewness", "similarity", "linkage")
+_KINDS_OF_ARGUMENT = {
+    "excluded": ("background", "linkage"),
+    "factor": ("skewness",),
+    "hierarchy": ("similarity",),
+    "level": ("similarity",),
+    "reach": ("similarity",),
+    "outside": ("linkage", "background"),
+    "hierarchies": ("linkage", "background"),
+}
 _Inferences: TypeAlias = dict[int, str]
 _NEAR = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Victim:
-    """A class whose rows are revealed: its published values, its rows, and what the attacker learns about each row."""
-
-    published: dict[str, str | None]
-    rows: int
-    learns: str
-
-
-@dataclass(frozen=True, slots=True)
-class Attack(ShownAsLines):
-    """The result of an attack; `print` shows it.
-
-    Attributes:
-        kind: of the attack.
-        rows: of the published table; for "linkage", of the outside table.
-        fallen: rows about which the attacker learns something that they should not.
-        victims: the classes that fall, or the outside persons, the largest first.
-        notes: what could not be tried, and what it would need.
-    """
-
-    kind: str
-    rows: int
-    fallen: int
-    victims: tuple[Victim, ...] = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-    @property
-    def share(self) -> float:
-        """The share of the rows that fall."""
-        return self.fallen / self.rows if self.rows else 0.0
-
-    @property
-    def succeeds(self) -> bool:
-        """True if any row falls."""
-        return self.fallen > 0
-
-    def __str__(self) -> str:
-        """Return the attack as lines of text, with at most ten victims."""
-        head = f"{self.kind}: {self.fallen:,} of {self.rows:,} rows fall ({self.share:.2%})"
-        lines = [f"  {_format(victim.published)} ({victim.rows} rows): {victim.learns}" for victim in self.victims[:10]]
-        return "\n".join(map(visible, [head, *lines, *(f"  note: {note}" for note in self.notes)]))
-
-
-def _format(published: Mapping[str, str | None]) -> str:
-    return ", ".join(f"{name} = {_in_words(value)}" for name, value in published.items())
 
 
 def attack(  # noqa: PLR0913 - each has its own meaning
@@ -92,11 +53,11 @@ def attack(  # noqa: PLR0913 - each has its own meaning
     kind: AttackKind,
     quasi: Sequence[str],
     sensitive: str | None = None,
-    excluded: int | Sequence[object] = 1,
-    factor: float = 2.0,
+    excluded: int | Sequence[object] | None = None,
+    factor: float | None = None,
     hierarchy: HierarchySource | None = None,
-    level: int = 1,
-    reach: float = 0.25,
+    level: int | None = None,
+    reach: float | None = None,
     outside: object = None,
     hierarchies: Mapping[str, HierarchySource] | None = None,
     sep: str | None = None,
@@ -113,28 +74,72 @@ def attack(  # noqa: PLR0913 - each has its own meaning
         kind: "homogeneity", "background", "skewness", "similarity" or "linkage".
         quasi: the columns by which the attacker knows a person.
         sensitive: the column that they want to learn.
-        excluded: for "background": how many values they can rule out, or a list of values.
-        factor: for "skewness": how many times as likely a value must become.
+        excluded: for "background" and "linkage": how many values they can rule out (1 for "background"), or a list of
+            values.
+        factor: for "skewness": how many times as likely a value must become, 2 by default.
         hierarchy: for "similarity": groups of the sensitive values; without it they must be numbers.
-        level: for "similarity": the level of the hierarchy whose groups count as one value.
-        reach: for "similarity": the share of the whole range of numbers that counts as near.
-        outside: for "linkage": the table that the attacker has.
-        hierarchies: for "linkage": by column, for labels that are not raw values, masks, or ranges of numbers or days.
+        level: with `hierarchy`: the level whose groups count as one value, 1 by default.
+        reach: for "similarity" of numbers: the share of their whole range that counts as near, 0.25 by default.
+        outside: for "linkage", and for "background" about these persons: the table that the attacker has.
+        hierarchies: with `outside`: by column, for labels that are not raw values, masks, or ranges of numbers or days.
         sep: the separator of the cells of a CSV file.
 
     Raises:
         InvalidError: an argument is missing or wrong.
+        UnusedOptionError: an argument has no effect with the kind.
     """
     check_choice(kind, _KINDS, "kind")
+    given = {
+        "excluded": excluded, "factor": factor, "hierarchy": hierarchy, "level": level, "reach": reach,
+        "outside": outside, "hierarchies": hierarchies,
+    }  # fmt: skip
+    _require_effect(kind, sensitive, given)
     rows, names = _read_roles(table, quasi, sensitive, hierarchies, sep)
-    if kind == "linkage":
-        return _link(rows, names, sensitive, outside, hierarchies or {}, sep)
+    if kind == "background" and excluded is None:
+        excluded = 1
+    if outside is not None:
+        return link_persons(kind, rows, names, sensitive, outside, excluded=excluded, hierarchies=hierarchies, sep=sep)
     classes, counts = _count_sensitive(rows, names, sensitive)
+    inferences: _Inferences
     if kind == "similarity":
-        inferences = _similarity(counts, hierarchy, level, reach)
+        inferences = _similarity(counts, hierarchy, 1 if level is None else level, 0.25 if reach is None else reach)
+    elif kind == "skewness":
+        inferences = _skewness(counts, classes, 2.0 if factor is None else factor)
     else:
-        inferences = _infer(kind, counts, classes, excluded, factor)
+        known_not = ExcludedValues() if excluded is None else read_excluded(excluded, counts.name, counts.values)
+        inferences = _infer_values(counts, known_not)
     return _result(kind, rows, names, classes, counts.name, inferences)
+
+
+def _require_effect(kind: str, sensitive: str | None, given: Mapping[str, object]) -> None:
+    """Check that every argument that is given has an effect, and that the attack has what it needs.
+
+    Raises:
+        UnusedOptionError: an argument has no effect.
+        InvalidError: linkage without an outside table, or an attack without a sensitive column.
+    """
+    for argument, kinds in _KINDS_OF_ARGUMENT.items():
+        if given[argument] is not None and kind not in kinds:
+            uses = " or ".join(f'kind="{name}"' for name in kinds)
+            raise UnusedOptionError(argument, f'with kind="{kind}"', hint=f"Remove it, or use {uses}.")
+    if given["level"] is not None and given["hierarchy"] is None:
+        raise UnusedOptionError("level", "without hierarchy=", hint="Remove it, or give a hierarchy.")
+    if given["reach"] is not None and given["hierarchy"] is not None:
+        raise UnusedOptionError("reach", "with hierarchy=", hint="Remove one of them.")
+    if given["hierarchies"] is not None and given["outside"] is None and kind != "linkage":
+        raise UnusedOptionError("hierarchies", "without outside=", hint="Remove it, or give the outside table.")
+    if kind == "linkage" and given["outside"] is None:
+        raise InvalidError(
+            "The linkage attack needs an outside table.",
+            argument="outside",
+            hint="Give outside=, the table that the attacker has.",
+        )
+    if sensitive is None and (kind != "linkage" or given["excluded"] is not None):
+        raise InvalidError(
+            "This attack needs a sensitive column.",
+            argument="sensitive",
+            hint="Name the column that the attacker wants to learn.",
+        )
 
 
 def _read_roles(
@@ -152,14 +157,8 @@ def _read_roles(
 
 
 def _count_sensitive(rows: CodedTable, quasi: Sequence[str], sensitive: str | None) -> tuple[Classes, ClassCounts]:
-    if sensitive is None:
-        raise InvalidError(
-            "This attack needs a sensitive column.",
-            argument="sensitive",
-            hint="Name the column that the attacker wants to learn.",
-        )
     classes = group([rows.column(name).codes for name in quasi], rows.rows)
-    return classes, count_values(classes, rows.column(sensitive))
+    return classes, count_values(classes, rows.column(str(sensitive)))
 
 
 def _result(
@@ -174,56 +173,13 @@ def _result(
         )
         for which, words in inferences.items()
     ]
-    return _sorted_attack(kind, int(classes.sizes.sum()), victims)
+    return sorted_attack(kind, int(classes.sizes.sum()), victims)
 
 
-def _sorted_attack(kind: str, rows: int, victims: list[Victim], notes: tuple[str, ...] = ()) -> Attack:
-    victims.sort(key=lambda victim: -victim.rows)
-    return Attack(kind, rows, sum(victim.rows for victim in victims), tuple(victims), notes)
-
-
-def _infer(
-    kind: str, counts: ClassCounts, classes: Classes, excluded: int | Sequence[object], factor: float
-) -> _Inferences:
-    """Return the classes that fall, by number, and what the attacker learns about their rows."""
-    if kind == "homogeneity":
-        return _homogeneity(counts, set())
-    return _background(counts, excluded) if kind == "background" else _skewness(counts, classes, factor)
-
-
-def _homogeneity(counts: ClassCounts, excluded: set[int]) -> _Inferences:
-    """Return the classes with one value left, beside the values that are ruled out."""
-    left = {which: [value for value in values if value not in excluded] for which, values in _value_sets(counts)}
-    return {which: f"is {_in_words(counts.values[values[0]])}" for which, values in left.items() if len(values) == 1}
-
-
-def _background(counts: ClassCounts, excluded: int | Sequence[object]) -> _Inferences:
-    """Return the classes that fall to an attacker who can rule out this number of values, or these values."""
-    if isinstance(excluded, (str, bytes, bool)) or not isinstance(excluded, (int, np.integer, Iterable)):
-        raise bad_value("excluded", excluded, "a number of values that are ruled out, or a list of them")
-    if not isinstance(excluded, (int, np.integer)):
-        return _homogeneity(counts, _excluded_codes(counts, excluded))
-    if excluded < 0:
-        raise bad_value("excluded", excluded, "a whole number ≥ 0")
-    return {
-        which: f"is one of {len(values)}: {', '.join(_in_words(counts.values[value]) for value in values)}"
-        for which, values in _value_sets(counts)
-        if len(values) <= excluded + 1
-    }
-
-
-def _excluded_codes(counts: ClassCounts, excluded: Iterable[object]) -> set[int]:
-    """Return the codes of the values that are ruled out, each written as in the table."""
-    code_of = {value: code for code, value in enumerate(counts.values)}
-    texts = [(value, to_text(value)) for value in excluded]
-    for value, text in texts:
-        if text not in code_of:
-            raise InvalidError(
-                f"Column {counts.name!r} does not have the excluded value {show(value)}.",
-                argument="excluded",
-                hint="Exclude values of the sensitive column.",
-            )
-    return {code_of[text] for _, text in texts}
+def _infer_values(counts: ClassCounts, excluded: ExcludedValues) -> _Inferences:
+    """Return the classes from whose values the attacker learns something."""
+    inferences = {which: excluded.infer(values, counts.values) for which, values in _value_sets(counts)}
+    return {which: words for which, words in inferences.items() if words is not None}
 
 
 def _skewness(counts: ClassCounts, classes: Classes, factor: float) -> _Inferences:
@@ -242,7 +198,7 @@ def _skewness(counts: ClassCounts, classes: Classes, factor: float) -> _Inferenc
             continue
         value, share = counts.values[counts.value[at]], counts.count[at] / sizes[at]
         words = (
-            f"is {_in_words(value)} with chance {share:.3g}, {times[at]:.3g} times the {whole / total:.3g} of all rows"
+            f"is {in_words(value)} with chance {share:.3g}, {times[at]:.3g} times the {whole / total:.3g} of all rows"
         )
         inferences.setdefault(int(counts.class_of[at]), words)
     return inferences
@@ -266,7 +222,7 @@ def _within_group(counts: ClassCounts, tree: Hierarchy, level: int) -> _Inferenc
     row_of = {value: row for row, value in enumerate(tree.values)}
     label = [tree.rows[row_of[value]][level] for value in counts.values]
     groups = {which: {label[value] for value in values} for which, values in _value_sets(counts)}
-    return {which: f"is in {_in_words(next(iter(labels)))}" for which, labels in groups.items() if len(labels) == 1}
+    return {which: f"is in {in_words(next(iter(labels)))}" for which, labels in groups.items() if len(labels) == 1}
 
 
 def _within_range(counts: ClassCounts, reach: float) -> _Inferences:
@@ -295,95 +251,3 @@ def _value_sets(counts: ClassCounts) -> Iterator[tuple[int, list[int]]]:
     starts = counts.starts()
     for which in range(counts.classes):
         yield which, counts.value[starts[which] : starts[which + 1]].tolist()
-
-
-def _in_words(value: str | None) -> str:
-    return "missing" if value is None else value
-
-
-def _link(
-    rows: CodedTable,
-    quasi: tuple[str, ...],
-    sensitive: str | None,
-    outside: object,
-    hierarchies: Mapping[str, HierarchySource],
-    sep: str | None,
-) -> Attack:
-    if outside is None:
-        raise InvalidError(
-            "The linkage attack needs an outside table.",
-            argument="outside",
-            hint="Give outside=, the table that the attacker has.",
-        )
-    persons = read(outside, sep=sep)
-    known = tuple(name for name in quasi if name in persons.names)
-    if not known:
-        raise InvalidError("The outside table has no quasi-identifier.", argument="outside")
-    unknown = [name for name in hierarchies if name not in quasi]
-    if unknown:
-        raise InvalidError(
-            f"hierarchies names {unknown[0]!r}, which is not a quasi-identifier.",
-            argument="hierarchies",
-            hint=f"The quasi-identifiers are {', '.join(quasi)}.",
-        )
-    columns = compare(rows, persons, known, {name: to_rule(source) for name, source in hierarchies.items()})
-    notes = _comparison_notes(columns, hierarchies)
-    victims = []
-    column = None if sensitive is None else rows.column(sensitive)
-    for person, many, matches in link(rows, persons, columns):
-        words = _describe_match(matches, column)
-        if words:
-            victims.append(Victim(person, many, words))
-    return _sorted_attack("linkage", persons.rows, victims, notes)
-
-
-def _comparison_notes(columns: Sequence[ColumnMatch], hierarchies: Mapping[str, object]) -> tuple[str, ...]:
-    """Return notes on the values that could not be compared, and on labels that were read by a guess.
-
-    Raises:
-        InvalidError: no value of a column can be compared, and it has no hierarchy: "nobody falls" would be false.
-    """
-    for column in columns:
-        if column.incomparable and column.incomparable == column.values and column.name not in hierarchies:
-            raise InvalidError(
-                f"No published value of {column.name!r} is a raw value, a mask, numbers or days, so nobody can be "
-                "matched by it.",
-                argument="hierarchies",
-                hint="Give a hierarchy for every recoded column in hierarchies=.",
-            )
-    return tuple(note for column in columns for note in _column_notes(column))
-
-
-def _column_notes(column: ColumnMatch) -> Iterator[str]:
-    name, values = column.name, column.values
-    hint = f"hierarchies={{{name!r}: …}} would define their meaning"
-    if column.incomparable:
-        yield (
-            f"{column.incomparable} of {values} published values of {name} could not be compared, so they match "
-            f"nobody; {hint}"
-        )
-    if column.guessed:
-        yield (
-            f"{column.guessed} of {values} published values of {name} name two ends, and were read as all numbers or "
-            f"days between them; if they are groups in another order, other rows fall; {hint}"
-        )
-    if column.incomparable_raw:
-        yield (
-            f"{column.incomparable_raw} of {column.raw_values} outside values of {name} could not be compared with any "
-            "published value, so nobody with them was matched"
-        )
-
-
-def _describe_match(matches: Ints, sensitive: CodedColumn | None) -> str:
-    """Return what the attacker learns about a person who matches these rows; nothing is an empty text."""
-    values = set() if sensitive is None else {int(code) for code in np.unique(sensitive.codes[matches])}
-    if sensitive is None:
-        return "matches one row alone" if len(matches) == 1 else ""
-    if len(values) != 1:
-        return ""
-    learned = f"{sensitive.name} is {_in_words(sensitive.texts[values.pop()])}"
-    return (
-        f"matches one row alone; {learned}"
-        if len(matches) == 1
-        else f"matches {len(matches)} rows, and in all of them {learned}"
-    )

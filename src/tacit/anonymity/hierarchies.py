@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from tacit.errors import InvalidError, UnreadableFileError, bad_value
 from tacit.notebook import ShownAsLines
 
 ALL, TALLEST = "*", 1_000
+Meaning: TypeAlias = Literal["groups", "codes", "fitted"]
 _MOST_SHOWN = 5
 
 
@@ -42,6 +43,10 @@ class HierarchyRule(Protocol):
 class Hierarchy(ShownAsLines):
     """A table of labels: row v is a raw value, and column l its label at level l; None is missing.
 
+    `meaning` says how a recoding whose levels differ from class to class publishes digits: those of "codes" are always
+    labels, numbers that are "fitted" always the range [least, largest] of their class. For "groups" it depends on the
+    method: Mondrian publishes ranges, "local" publishes labels.
+
     >>> h = Hierarchy((("Flu", "lung", "*"), ("Bronchitis", "lung", "*"), ("Ulcer", "stomach", "*")))
     >>> h.height, h.shares(1).tolist()
     (3, [0.6666666666666666, 0.3333333333333333])
@@ -49,6 +54,7 @@ class Hierarchy(ShownAsLines):
 
     rows: tuple[tuple[str | None, ...], ...]
     column: str = "a column"
+    meaning: Meaning = "groups"
     _maps: tuple[Codes, ...] = field(init=False, repr=False, compare=False)
     _labels: tuple[Texts, ...] = field(init=False, repr=False, compare=False)
 
@@ -70,6 +76,7 @@ class Hierarchy(ShownAsLines):
         object.__setattr__(self, "_maps", tuple(level.codes for level in levels))
         object.__setattr__(self, "_labels", tuple(level.texts for level in levels))
         self._require_nested()
+        self._require_no_cycle()
 
     def _require_nested(self) -> None:
         for level, (low, high) in enumerate(pairwise(self._maps)):
@@ -84,6 +91,19 @@ class Hierarchy(ShownAsLines):
                     f"is not nested: {label!r} of level {level} is under {' and '.join(map(repr, above))}.",
                     f"Put every group of level {level} into one group of level {level + 1}.",
                 )
+
+    def _require_no_cycle(self) -> None:
+        """Check that a label that is also a raw value covers that value; else a reader would take it for another."""
+        row_of = {row[0]: at for at, row in enumerate(self.rows) if row[0] is not None}
+        for level in range(1, self.height - 1):
+            groups, labels = self._maps[level], self._labels[level]
+            for group, label in enumerate(labels):
+                if label in row_of and groups[row_of[label]] != group:
+                    raise hierarchy_error(
+                        self.column,
+                        f"has a cycle: the label {label!r} of level {level} is also a value, which it does not cover.",
+                        "Give the group another label.",
+                    )
 
     def __repr__(self) -> str:
         """Return the size of the hierarchy and its first row."""
@@ -124,7 +144,7 @@ class Hierarchy(ShownAsLines):
             names = ", ".join(map(repr, absent[:_MOST_SHOWN]))
             raise hierarchy_error(column, f"lacks {names}{more}.", "Add a row for every value of the column.")
         extra = () if None in known or None not in values else ((None,) * (self.height - 1) + (self.rows[0][-1],),)
-        return Hierarchy((*self.rows, *extra), column)
+        return Hierarchy((*self.rows, *extra), column, self.meaning)
 
 
 def hierarchy_error(column: str, problem: str, hint: str | None = None) -> InvalidError:
@@ -132,10 +152,12 @@ def hierarchy_error(column: str, problem: str, hint: str | None = None) -> Inval
     return InvalidError(f"The hierarchy of {column} {problem}", argument=f"the hierarchy of {column}", hint=hint)
 
 
-def build_hierarchy(values: Texts, column: str, levels: Sequence[Mapping[str, str]]) -> Hierarchy:
+def build_hierarchy(
+    values: Texts, column: str, levels: Sequence[Mapping[str, str]], meaning: Meaning = "groups"
+) -> Hierarchy:
     """Return the hierarchy in which the label of a value at level l is levels[l - 1][value]; the last level is "*"."""
     rows = [(value, *(None if value is None else level[value] for level in levels), ALL) for value in values]
-    return Hierarchy(tuple(rows) or ((None, ALL),), column)
+    return Hierarchy(tuple(rows) or ((None, ALL),), column, meaning)
 
 
 def hierarchy(source: str | Path | Sequence[Sequence[object]], sep: str = ";") -> Hierarchy:

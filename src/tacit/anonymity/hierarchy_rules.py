@@ -31,7 +31,7 @@ class Mask:
         """Return the hierarchy over these values; a value shorter than the width is padded at its end."""
         known = [value for value in values if value is not None]
         levels = [{value: self._masked(value, hidden) for value in known} for hidden in range(1, self.width)]
-        return build_hierarchy(values, column, levels)
+        return build_hierarchy(values, column, levels, "codes")
 
     def _masked(self, value: str, hidden: int) -> str:
         kept = max(0, max(self.width, len(value)) - hidden)
@@ -49,10 +49,14 @@ def mask(width: int, character: str = "*") -> HierarchyRule:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Join numbers into intervals [a, a + width), where a - start is a multiple of the width."""
+    """Join numbers into intervals [a, a + width), where a - start is a multiple of the width.
+
+    If they are fitted, "local" publishes the range [least, largest] of a class instead of an interval.
+    """
 
     widths: tuple[Fraction, ...]
     start: Fraction = Fraction(0)
+    fitted: bool = False
 
     def __post_init__(self) -> None:
         """Check that every width divides the next."""
@@ -69,25 +73,28 @@ class Intervals:
     def over(self, values: Texts, column: str = "a column") -> Hierarchy:
         """Return the hierarchy over these numbers."""
         known = {value: number(value, column) for value in values if value is not None}
-        return build_hierarchy(
-            values, column, [{v: self._label(x, width) for v, x in known.items()} for width in self.widths]
-        )
+        levels = [{v: self._label(x, width) for v, x in known.items()} for width in self.widths]
+        return build_hierarchy(values, column, levels, "fitted" if self.fitted else "groups")
 
     def _label(self, x: Fraction, width: Fraction) -> str:
         low = self.start + (x - self.start) // width * width
         return f"[{format_number(low)}, {format_number(low + width)})"
 
 
-def intervals(widths: Sequence[float], start: float = 0) -> HierarchyRule:
+def intervals(widths: Sequence[float], start: float = 0, *, fitted: bool = False) -> HierarchyRule:
     """Join numbers into intervals of these widths, one level each.
+
+    If `fitted`, the method "local" publishes the range [least, largest] of a class instead of its interval.
 
     >>> intervals([5, 10, 20, 40]).over(("29", "43")).rows[0]
     ('29', '[25, 30)', '[20, 30)', '[20, 40)', '[0, 40)', '*')
     """
     if not is_list(widths):
         raise bad_value("intervals' widths", widths, "a list of numbers > 0")
+    if not isinstance(fitted, bool):
+        raise bad_value("intervals' fitted", fitted, "True or False")
     return Intervals(
-        tuple(_decimal(width, "intervals' widths") for width in widths), _decimal(start, "intervals' start")
+        tuple(_decimal(width, "intervals' widths") for width in widths), _decimal(start, "intervals' start"), fitted
     )
 
 

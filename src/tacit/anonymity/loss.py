@@ -15,6 +15,7 @@ Columns are averaged arithmetically, or geometrically as Π(1 + v)^(1/columns) -
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import expm1, log1p
@@ -45,6 +46,26 @@ class Measures:
     average_class_size: float
     non_uniform_entropy: float
     columns: dict[str, float]
+
+
+def loss_lines(loss: float, columns: Mapping[str, float], values: Mapping[str, int]) -> Iterator[str]:
+    r"""Return the loss in words, for the whole table and for each column.
+
+    A published value of a column with m raw values stands for 1 + loss·(m - 1) of them, on average over the rows; a
+    suppressed row stands for all.
+
+    >>> print(*loss_lines(0.25, {"age": 0.5, "sex": 0.0}, {"age": 3, "sex": 2}), sep="\n")
+    loss 0.250000, from 0 (every value unchanged) to 1 (every value hidden); by column:
+      age: 0.500; a published value stands for 2.0 of 3 values on average
+      sex: 0.000; unchanged
+    """
+    yield f"loss {loss:.6f}, from 0 (every value unchanged) to 1 (every value hidden); by column:"
+    for name, lost in columns.items():
+        stands_for = (
+            f"a published value stands for {1 + lost * (values[name] - 1):,.1f} of {values[name]:,} values on average"
+        )
+        words = "unchanged" if lost == 0 else "hidden" if lost >= 1 else stands_for
+        yield f"  {name}: {lost:.3f}; {words}"
 
 
 def average(values: list[float], mean: Mean) -> float:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import numpy as np
 
 from tacit import plots
 from tacit.anonymity.classes import ClassCounts, Classes, count_values, failing, group
-from tacit.anonymity.loss import Measures, average, column_losses, measure
+from tacit.anonymity.comparison import Trial, hints, trial_lines, trial_name
+from tacit.anonymity.loss import Measures, average, column_losses, loss_lines, measure
 from tacit.anonymity.optimal import Certificate
 from tacit.anonymity.privacy_models import (
     KAnonymity,
@@ -25,7 +26,7 @@ from tacit.anonymity.privacy_models import (
 )
 from tacit.anonymity.recoding import RecodedTable, Recoding
 from tacit.anonymity.report import Report, check
-from tacit.anonymity.roles import Roles, check_roles, column_names
+from tacit.anonymity.roles import Roles, check_choice, check_roles, column_names
 from tacit.anonymity.tables import CodedColumn, CodedTable, encode, from_coded_columns, pick, random_order, read
 from tacit.anonymity.write_table import for_spreadsheet, to_frame, write
 from tacit.arrays import Ints
@@ -50,7 +51,10 @@ class Anonymized(ShownAsLines):
         suppressed: rows that are not published.
         certificate: of the optimal search; None for the other methods.
         measures: every measure of loss.
-        method: the method of the search.
+        method: the search that found the table; with "best" the winner.
+        searches: with "best", every search with its loss.
+        hints: what would halve the loss, or how to find out.
+        drafted: by column, what tacit drafted if no hierarchy was given, and the labels of one value.
         recoding: to save, and to apply to other rows.
     """
 
@@ -62,6 +66,9 @@ class Anonymized(ShownAsLines):
     certificate: Certificate | None
     measures: Measures
     method: str
+    searches: tuple[Trial, ...]
+    hints: tuple[str, ...]
+    drafted: Mapping[str, tuple[str, ...]]
     recoding: Recoding = field(repr=False)
     before: Report = field(repr=False)
     _columns: Mapping[str, CodedColumn] = field(repr=False)
@@ -108,19 +115,33 @@ class Anonymized(ShownAsLines):
             sep=sep,
         )  # fmt: skip
 
-    def plot(self) -> alt.LayerChart:
-        """Draw the risk of the rows before and after."""
-        return plots.risk_before_after(_risks(self.before), _risks(self.report))
+    def plot(self, of: Literal["risk", "loss", "searches"] = "risk") -> alt.LayerChart:
+        """Draw the risk of the rows before and after, the loss of each column, or the loss of each search of "best"."""
+        check_choice(of, ("risk", "loss", "searches"), "of")
+        if of == "risk":
+            return plots.risk_before_after(_risks(self.before), _risks(self.report))
+        scale = "0: every value unchanged; 1: every value hidden"
+        if of == "loss":
+            columns = self.measures.columns
+            return plots.losses(list(columns), list(columns.values()), title="Loss by column", subtitle=scale)
+        bars = [(trial_name(trial), trial.loss) for trial in self.searches if trial.loss is not None]
+        if not bars:
+            raise InvalidError(
+                f"The method {self.method} compared no searches.", argument="of", hint='Use method="best".'
+            )
+        names, values = zip(*sorted(bars, key=lambda bar: bar[1]), strict=True)
+        return plots.losses(names, values, title="Loss by search", subtitle=[f"published: {self.method}", scale])
 
     def __str__(self) -> str:
         """Return the result as lines of text."""
         rows = self.report.rows + self.suppressed
+        met = ", ".join(map(describe, self._require))
         lines = [
             f"{self.report.rows:,} of {rows:,} rows published, {self.suppressed:,} suppressed; method {self.method}",
-            f"meets {', '.join(map(describe, self._require))}; loss {self.loss:.6f}",
+            f"meets {met}" if self.report.rows else f"nothing is published: every row fails {met}",
         ]
-        if not self.report.rows:
-            lines[1] = f"nothing is published: every row fails {', '.join(map(describe, self._require))}"
+        values = {cover.name: len(cover.tree.rows) for cover in self.recoding.covers}
+        lines += loss_lines(self.loss, self.measures.columns, values)
         if self.levels is not None:
             lines.append("levels: " + ", ".join(f"{name} {level}" for name, level in self.levels.items()))
         if self.certificate is not None:
@@ -129,7 +150,15 @@ class Anonymized(ShownAsLines):
             lines.append(
                 f"{proved}: {c.bounded:,} bounds over a lattice of {c.lattice:,}, {c.cut:,} cut, {c.ties} tied"
             )
+        lines += [*trial_lines(self.searches, self.method), *(f"hint: {hint}" for hint in self.hints)]
+        lines += self._drafted_lines()
         return "\n".join([*map(visible, lines), str(self.report)])
+
+    def _drafted_lines(self) -> Iterator[str]:
+        if self.drafted:
+            yield "drafted hierarchies; check them with draft(…), or --draft in the shell:"
+        for name, (reason, *example) in self.drafted.items():
+            yield f"  {name}: {example[0] if example else reason}"
 
     def __repr__(self) -> str:
         """Return the headline on one line."""
@@ -174,6 +203,8 @@ class Solution:
     certificate: Certificate | None
     measures: Measures
     method: str
+    trials: tuple[Trial, ...] = ()
+    drafted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def publish(rows: CodedTable, roles: Roles, require: tuple[Model, ...], solution: Solution) -> Anonymized:
@@ -208,6 +239,9 @@ def publish(rows: CodedTable, roles: Roles, require: tuple[Model, ...], solution
         certificate=solution.certificate,
         measures=solution.measures,
         method=solution.method,
+        searches=solution.trials,
+        hints=hints(solution.trials, solution.method, solution.loss, int((~recoded.kept).sum())),
+        drafted=solution.drafted,
         recoding=solution.recoding,
         before=check(rows, quasi=roles.quasi, unit=roles.unit),
         _columns=columns,
@@ -281,7 +315,7 @@ def transform(
     recoding: Recoding,
     *,
     require: Model | Sequence[Model],
-    sensitive: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] | None = None,
     unit: str | None = None,
     keep: Sequence[str] = (),
     sep: str | None = None,

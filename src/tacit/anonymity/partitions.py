@@ -11,7 +11,7 @@ from tacit.anonymity.class_kernels import announce_compilation
 from tacit.anonymity.classes import group
 from tacit.anonymity.loss import average, column_losses
 from tacit.anonymity.problem import Problem
-from tacit.anonymity.recoding import RecodedTable, has_ranges, nested_order, number_order, runs_cover
+from tacit.anonymity.recoding import RecodedTable, has_ranges, nested_order, number_order, runs_cover, widen_to_top
 from tacit.anonymity.search_arrays import ClassRows, EncodedRequirements, encode_requirements, lattice_of
 from tacit.anonymity.split_kernels import hierarchy_split, median_split
 from tacit.arrays import Bools, Bytes, Codes, Ints
@@ -109,12 +109,32 @@ def _split(problem: Problem, power: float) -> tuple[RecodedTable, Codes]:
         table, order, SplitTerms(rows, problem.k, strict=True), encoded.compiled, _class_rows(encoded, rows),
         encoded.scratch(), lattice, power, _hierarchy_work(rows, q, int(lattice.widths[:, 0].max(initial=1))), ends,
     )  # fmt: skip
-    starts = np.append(0, ends[: total - 1])
-    positions = [nested_order(tree)[table[:, j]] for j, tree in enumerate(problem.trees)]
-    lows, highs = (
-        np.array([edge.reduceat(column, starts) for column in positions]) for edge in (np.minimum, np.maximum)
-    )
-    return _recode(problem, lows, highs, order, ends[:total], (False,) * q)
+    return _publish_parts(problem, order, ends[:total])
+
+
+def tighten(problem: Problem, levels: tuple[int, ...]) -> tuple[RecodedTable, Codes]:
+    """Publish the classes of one level for each column by the smallest groups that hold them; return it and its boxes.
+
+    Rows of one class stay in one class, and classes whose labels agree become one (see `_recode`).
+    """
+    codes = [tree.groups(level)[raw] for tree, level, raw in zip(problem.trees, levels, problem.codes, strict=True)]
+    classes = group(codes, problem.rows)
+    order = np.argsort(classes.ids, kind="stable").astype(np.int32)
+    return _publish_parts(problem, order, np.cumsum(classes.sizes))
+
+
+def _publish_parts(problem: Problem, order: Codes, ends: Ints) -> tuple[RecodedTable, Codes]:
+    """Publish parts by the smallest groups that hold their values, or by fitted ranges; part i ends at row ends[i]."""
+    starts = np.append(0, ends[:-1])
+    ranges = tuple(tree.meaning == "fitted" and has_ranges(tree) for tree in problem.trees)
+    lows, highs = [], []
+    for tree, raw, fitted in zip(problem.trees, problem.codes, ranges, strict=True):
+        positions = (number_order(tree) if fitted else nested_order(tree))[raw[order]]
+        low, high = np.minimum.reduceat(positions, starts), np.maximum.reduceat(positions, starts)
+        low, high = widen_to_top(tree, low, high) if fitted else (low, high)
+        lows.append(low)
+        highs.append(high)
+    return _recode(problem, np.array(lows), np.array(highs), order, ends, ranges)
 
 
 def _hierarchy_work(rows: int, q: int, widest: int) -> HierarchyWork:

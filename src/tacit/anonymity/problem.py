@@ -10,8 +10,7 @@ from typing import cast
 import numpy as np
 
 from tacit.anonymity.classes import count_values, failing, group
-from tacit.anonymity.drafts import draft_column
-from tacit.anonymity.hierarchies import Hierarchy, to_rule
+from tacit.anonymity.hierarchies import Hierarchy, HierarchySource, to_rule
 from tacit.anonymity.loss import MEANS, OBJECTIVES, Mean, Objective, loss_costs, ncp_costs
 from tacit.anonymity.privacy_models import (
     KAnonymity,
@@ -63,7 +62,12 @@ class Problem:
 
 
 def state_problem(
-    rows: CodedTable, roles: Roles, quasi: object, require: Sequence[Model] | Model, objective: str, mean: str
+    rows: CodedTable,
+    roles: Roles,
+    quasi: Mapping[str, HierarchySource],
+    require: Sequence[Model] | Model,
+    objective: str,
+    mean: str,
 ) -> Problem:
     """Return the problem that a call of `anonymize` states.
 
@@ -101,10 +105,8 @@ def state_problem(
     )
 
 
-def _tree(rows: CodedTable, name: str, quasi: object) -> Hierarchy:
+def _tree(rows: CodedTable, name: str, quasi: Mapping[str, object]) -> Hierarchy:
     column = rows.column(name)
-    if not isinstance(quasi, Mapping):
-        return draft_column(column).over(column.texts, name)
     source = quasi[name]
     if not (hasattr(source, "over") or isinstance(source, (str, Path, Sequence))):
         raise bad_value(f"the hierarchy of {name}", source, "a rule such as mask(5), rows of labels, or a file of them")

@@ -85,8 +85,8 @@ def nested_order(tree: Hierarchy) -> Codes:
 
 
 def has_ranges(tree: Hierarchy) -> bool:
-    """Return whether Mondrian publishes ranges of a column: all its values are numbers, and no value is missing."""
-    return None not in tree.values and is_numeric(tree)
+    """Return whether a column can have ranges: all its values are numbers, not codes, and none is missing."""
+    return tree.meaning != "codes" and None not in tree.values and is_numeric(tree)
 
 
 def number_order(tree: Hierarchy) -> Codes:
@@ -131,6 +131,16 @@ def runs_cover(name: str, tree: Hierarchy, low: Codes, high: Codes, *, ranges: b
     labels = [_label(tree, raw, int(low[i]), int(high[i]), int(level[i])) for i in first]
     cover = Cover(name, tree, order, low[first], high[first], level[first], tuple(labels))
     return cover, label_of.reshape(-1).astype(np.int32)
+
+
+def widen_to_top(tree: Hierarchy, low: Codes, high: Codes) -> tuple[Codes, Codes]:
+    """Return runs of numbers, where a run that only "*" holds becomes the run of all numbers.
+
+    So a fitted range is never wider than an interval of the hierarchy: its widest interval is the widest useful range.
+    """
+    _, _, level = _smallest_groups(tree, number_order(tree), low, high)
+    top = level == tree.height - 1
+    return np.where(top, 0, low).astype(np.int32), np.where(top, len(tree.rows) - 1, high).astype(np.int32)
 
 
 def _label(

@@ -28,7 +28,7 @@ from tacit.anonymity.privacy_models import KAnonymity, Model, column_of, describ
 from tacit.anonymity.roles import check_roles, column_names
 from tacit.anonymity.tables import CodedColumn, CodedTable, read
 from tacit.arrays import Bools, Floats, Ints
-from tacit.errors import InvalidError, bad_value
+from tacit.errors import InvalidError, UnusedOptionError, bad_value
 from tacit.notebook import ShownAsLines
 from tacit.safe_text import visible
 
@@ -196,7 +196,7 @@ def check(
     table: object,
     *,
     quasi: Sequence[str] | Mapping[str, object],
-    sensitive: str | Sequence[str] | Mapping[str, HierarchySource | None] = (),
+    sensitive: str | Sequence[str] | Mapping[str, HierarchySource | None] | None = None,
     unit: str | None = None,
     population: object = None,
     reference: object = None,
@@ -220,7 +220,7 @@ def check(
         unit: the column that identifies a person who may have several rows; k then counts persons.
         population: a table that includes the rows of this one, with the same quasi-identifiers, recoded alike, and with
             the column of `unit`, for the risks of the journalist and the marketer.
-        reference: the table that t is measured against, if not this one.
+        reference: the table that t is measured against, if not this one; it needs a sensitive column.
         sep: the separator of the cells of a CSV file.
         relation: the name of the table in a database.
 
@@ -230,6 +230,8 @@ def check(
     """
     source = open_remote(table, relation) or read(table, sep=sep)
     columns = dict(sensitive) if isinstance(sensitive, Mapping) else dict.fromkeys(column_names(sensitive, "sensitive"))
+    if reference is not None and not columns:
+        raise UnusedOptionError("reference", "without sensitive=", hint="Remove it, or name a sensitive column.")
     counted = _count_classes(source, column_names(quasi, "quasi"), tuple(columns), unit)
     whole = None if reference is None else read(reference, sep=sep, argument="reference")
     diversities = {name: _diversity(_counts(counted, name, whole), counted.classes, columns[name]) for name in columns}

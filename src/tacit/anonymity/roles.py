@@ -20,11 +20,13 @@ class Roles:
 
 
 def column_names(names: object, argument: str) -> tuple[str, ...]:
-    """Return the columns that an argument names: one name, or a list of names.
+    """Return the columns that an argument names: one name, or a list of names; None if no column is sensitive.
 
     Raises:
         InvalidError: it is neither.
     """
+    if names is None and argument == "sensitive":
+        return ()
     if isinstance(names, str):
         return (names,)
     if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):

@@ -18,7 +18,7 @@ from tacit import plots
 from tacit.anonymity.outcome import Anonymized
 from tacit.anonymity.privacy_models import KAnonymity, models_of
 from tacit.anonymity.recoding import Cover, raw_codes
-from tacit.anonymity.search import METHODS, SearchMethod, anonymize
+from tacit.anonymity.search import METHODS, Method, anonymize
 from tacit.anonymity.tables import CodedTable, read
 from tacit.arrays import Codes, Floats
 from tacit.errors import InvalidError, bad_value
@@ -26,6 +26,13 @@ from tacit.notebook import ShownAsFields
 
 if TYPE_CHECKING:
     import altair as alt
+
+
+_METHODS_OF_OPTION = {
+    "suppression": ("best", "optimal"),
+    "seconds": ("best", "optimal", "local"),
+    "strict": ("best", "mondrian"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,7 @@ def loss_by_k(
     table: object,
     *,
     ks: Sequence[int] = (2, 5, 10, 25, 50, 100),
-    methods: Sequence[SearchMethod] = METHODS,
+    methods: Sequence[Method] = METHODS,
     **options: Any,  # noqa: ANN401 - the arguments of `anonymize`
 ) -> Losses:
     """Return the loss of every method at every k.
@@ -107,8 +114,8 @@ def loss_by_k(
     Args:
         table: the raw rows.
         ks: the values of k.
-        methods: some of "optimal", "local" and "mondrian".
-        options: other arguments of `anonymize`; `require` is added to k.
+        methods: some of "optimal", "local", "mondrian" and "best".
+        options: other arguments of `anonymize`; `require` is added to k. Methods do without those that have no effect.
     """
     for name, values in (("ks", ks), ("methods", methods)):
         if isinstance(values, str) or not isinstance(values, Iterable):
@@ -116,10 +123,10 @@ def loss_by_k(
     ks, methods = tuple(ks), tuple(methods)
     rows, require = read(table), options.pop("require", ())
     others = models_of(require) if require else ()
-    losses: dict[str, list[float]] = {
-        method: [anonymize(rows, require=[KAnonymity(k), *others], method=method, **options).loss for k in ks]
-        for method in methods
-    }
+    losses: dict[str, list[float]] = {}
+    for method in methods:
+        used = {name: value for name, value in options.items() if method in _METHODS_OF_OPTION.get(name, (method,))}
+        losses[method] = [anonymize(rows, require=[KAnonymity(k), *others], method=method, **used).loss for k in ks]
     return Losses(tuple(ks), losses)
 
 

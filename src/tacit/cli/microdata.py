@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit import anonymity
-from tacit.anonymity.drafts import to_toml
+from tacit.anonymity.rule_files import to_toml
 from tacit.cli import microdata_files, output_files
 from tacit.cli.microdata_options import (
     AnonymizeOptions,
@@ -111,7 +110,7 @@ def _search(options: AnonymizeOptions) -> Anonymized:
     table.check_files()
     search.check()
     rules, require = options.rules(), options.required()
-    with microdata_files.separator_hint([table.path], table.sep), _spinner(search.method):
+    with microdata_files.separator_hint([table.path], table.sep):
         return anonymity.anonymize(
             table.path,
             quasi=rules,
@@ -126,11 +125,6 @@ def _search(options: AnonymizeOptions) -> Anonymized:
             seconds=search.seconds,
             sep=table.sep,
         )
-
-
-def _spinner(method: str) -> AbstractContextManager[None]:
-    """Show a spinner for the methods without a progress bar."""
-    return working(f"Recoding by {method}") if method in {"local", "mondrian"} else nullcontext()
 
 
 def attack(options: AttackOptions, *, json: bool) -> None:
@@ -166,7 +160,7 @@ def _attack(options: AttackOptions) -> anonymity.Attack:
             quasi=table.quasi,
             sensitive=next(iter(table.sensitive), None),
             excluded=options.excluded_values(),
-            factor=2.0 if options.factor is None else options.factor,
+            factor=options.factor,
             hierarchy=microdata_files.read_groups(options.groups, sep),
             outside=outside,
             hierarchies=microdata_files.read_rules(options.hierarchies.files, sep) or None,
@@ -230,6 +224,10 @@ def _write(result: Anonymized, output: OutputOptions, *, json: bool) -> None:
         "suppressed": result.suppressed,
         "optimal": None if certificate is None else certificate.optimal,
         "lower": None if certificate is None else certificate.lower,
+        "measures": asdict(result.measures),
+        "searches": [asdict(trial) for trial in result.searches],
+        "hints": list(result.hints),
+        "drafted": {name: list(notes) for name, notes in result.drafted.items()},
         "report": _report_json(result.report),
     }
     _print(content, str(result), json=json)

@@ -42,7 +42,7 @@ def anonymize(  # noqa: PLR0913 - one for each option
     c: options.COption = None,
     t: options.TOption = None,
     n: options.NOption = None,
-    method: options.MethodOption = "optimal",
+    method: options.MethodOption = "best",
     suppression: options.SuppressionOption = None,
     objective: options.ObjectiveOption = "loss",
     mean: options.MeanOption = "geometric",

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from tacit.anonymity.count_in_database import is_remote
-from tacit.anonymity.drafts import load
 from tacit.anonymity.hierarchies import Hierarchy, HierarchyRule, hierarchy
+from tacit.anonymity.rule_files import load
 from tacit.anonymity.table_files import exists, is_secret, show_path
 from tacit.anonymity.tables import read
 from tacit.errors import (

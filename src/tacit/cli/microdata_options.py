@@ -14,12 +14,12 @@ from tacit.cli import microdata_files, output_files
 from tacit.errors import ColumnValueError, InvalidError, UnusedOptionError, bad_value
 
 _KINDS: tuple[str, ...] = get_args(AttackKind)
-_KIND_OF_OPTION = {
-    "--excluded": "background",
-    "--factor": "skewness",
-    "--groups": "similarity",
-    "--outside": "linkage",
-    "--hierarchies": "linkage",
+_KINDS_OF_OPTION = {
+    "--excluded": ("background", "linkage"),
+    "--factor": ("skewness",),
+    "--groups": ("similarity",),
+    "--outside": ("linkage", "background"),
+    "--hierarchies": ("linkage", "background"),
 }
 _TABLES = (".csv", ".tsv", ".txt", ".parquet")
 
@@ -227,20 +227,21 @@ class AttackOptions:
             "--outside": self.outside,
             "--hierarchies": self.hierarchies.files,
         }
-        for option, kind in _KIND_OF_OPTION.items():
-            if self.kind != kind:
-                check_unused(
-                    {option: values[option]}, f"with --kind {self.kind}", hint=f"Remove it, or use --kind {kind}."
-                )
+        for option, kinds in _KINDS_OF_OPTION.items():
+            if self.kind not in kinds:
+                uses = " or ".join(f"--kind {kind}" for kind in kinds)
+                check_unused({option: values[option]}, f"with --kind {self.kind}", hint=f"Remove it, or use {uses}.")
+        if self.outside is None and self.kind == "background":
+            check_unused({"--hierarchies": self.hierarchies.files}, "without --outside")
         if self.groups is None and not microdata_files.has_column_files(self.hierarchies.files):
             situation = "without --groups or --hierarchies COLUMN=FILE"
             check_unused({"--hierarchy-sep": self.hierarchies.sep}, situation)
 
-    def excluded_values(self) -> int | list[str]:
-        """Return the sensitive values that are ruled out, or their number."""
+    def excluded_values(self) -> int | list[str] | None:
+        """Return the sensitive values that are ruled out, or their number; None if the option is not given."""
         if len(self.excluded) == 1 and self.excluded[0].isdecimal():
             return int(self.excluded[0])
-        return list(self.excluded) or 1
+        return list(self.excluded) or None
 
     @contextmanager
     def groups_hint(self) -> Iterator[None]:

@@ -288,13 +288,13 @@ TOption = Annotated[float | None, typer.Option("--t", help="The largest distance
 NOption = Annotated[
     int | None, typer.Option("--n", help="With --t: compare with a natural superset of this many rows instead.")
 ]
-MethodOption = Annotated[str, typer.Option(help="optimal, local or mondrian.")]
+MethodOption = Annotated[str, typer.Option(help="best (the least loss of all), optimal, local or mondrian.")]
 SuppressionOption = Annotated[
-    float | None, typer.Option(help="The share of rows that the optimal search may leave out; 0 is the default.")
+    float | None, typer.Option(help="The share of rows that best and optimal may leave out; 0 is the default.")
 ]
 ObjectiveOption = Annotated[str, typer.Option(help="loss, ncp or precision.")]
 MeanOption = Annotated[str, typer.Option(help="The mean over columns: geometric or arithmetic.")]
-SecondsOption = Annotated[float | None, typer.Option(help="The time limit of the optimal search.")]
+SecondsOption = Annotated[float | None, typer.Option(help="The time limit of the search; 60 for best.")]
 DraftOption = Annotated[bool, typer.Option("--draft", help="Only write drafted hierarchies, as TOML to edit.")]
 TableOutOption = Annotated[
     str | None, typer.Option("--out", help="A .csv or .parquet file for the table; without it, CSV goes to stdout.")
@@ -308,7 +308,7 @@ AttackKindOption = Annotated[
 ]
 ExcludedOption = Annotated[
     list[str] | None,
-    typer.Option(help="With background: values that are ruled out, or their number; 1 is the default."),
+    typer.Option(help="With background and linkage: values that are ruled out, or their number."),
 ]
 FactorOption = Annotated[
     float | None,
@@ -317,4 +317,4 @@ FactorOption = Annotated[
 GroupsOption = Annotated[
     str | None, typer.Option(help="With similarity: a file with a hierarchy of the sensitive values.")
 ]
-OutsideOption = Annotated[str | None, typer.Option(help="With linkage: the file that the attacker has.")]
+OutsideOption = Annotated[str | None, typer.Option(help="With linkage and background: the file that the attacker has.")]

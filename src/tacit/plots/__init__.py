@@ -31,7 +31,7 @@ altair is the extra `tacit[plot]`; the first chart loads it.
 """
 
 from tacit.plots.answers import by_bin, by_group, heat_map, on_one_axis, over_time, side_by_side
-from tacit.plots.bars import class_sizes, counts, loss_law, simulated
+from tacit.plots.bars import class_sizes, counts, loss_law, losses, simulated
 from tacit.plots.frame import darkened
 from tacit.plots.laws import ChartText, Mark, bars_and_line, chances, curves, two_laws
 from tacit.plots.lines import (
@@ -65,6 +65,7 @@ __all__ = [
     "heat_map",
     "loss_by_k",
     "loss_law",
+    "losses",
     "moments",
     "on_one_axis",
     "over_time",

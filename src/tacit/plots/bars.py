@@ -119,6 +119,32 @@ def counts(
     return drawn
 
 
+def losses(names: Sequence[str], values: Numbers, *, title: str, subtitle: str | list[str]) -> alt.LayerChart:
+    """Draw losses from 0 to 1 as bars, one below the other in the given order, each with its number.
+
+    >>> losses(["age", "sex"], [0.5, 0], title="Loss by column", subtitle="").to_dict()["title"]["text"]
+    'Loss by column'
+
+    Args:
+        names: of the columns or the searches.
+        values: their losses.
+        title: of the chart.
+        subtitle: its second line.
+    """
+    (loss,) = read({"values": values})
+    require(len(names) == loss.size, f"names has {len(names)} texts, but values has {loss.size} numbers.", "names")
+    require(bool(((loss >= 0) & (loss <= 1)).all()), "values must be numbers from 0 to 1.", "values")
+    texts = np.array([f"{value:.3f}" for value in loss], dtype=np.str_)
+    rows = as_rows({"loss": loss, "shown": texts, "name": np.array(names, dtype=np.str_)})[:MOST_ROWS]
+    down = alt.Y("name:N", sort=None, axis=AXIS | {"title": None, "labelLimit": 240})
+    across = alt.X("loss:Q", axis=AXIS | {"title": "loss"}, scale=alt.Scale(domain=[0, 1]))
+    tips = [alt.Tooltip("name:N", title="name"), tooltip("loss", "loss")]
+    bars = alt.Chart().mark_bar(color=BLUE, height=14).encode(x=across, y=down, tooltip=tips)
+    words = alt.Chart().mark_text(align="left", dx=4, color=INK).encode(x=across, y=down, text="shown:N", tooltip=tips)
+    top = heading(title, subtitle)
+    return alt.LayerChart(layer=[bars, words], data=inline(rows)).properties(width=WIDTH, title=top)
+
+
 def simulated(
     labels: Sequence[str], truth: Numbers, columns: Sequence[NoisyColumn], *, title: str, subtitle: str
 ) -> alt.LayerChart:
