@@ -2,21 +2,19 @@
 
 engines.py            one and ten million rows; DuckDB, PostgreSQL, Spark; Tumult at ten million
 engines.py --large    also a hundred million rows on DuckDB, PostgreSQL and Spark: half an hour more
+engines.py --median   instead the median by key, alone and with the same query, at one and ten million rows
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 import query_data
-from peers import HERE
+from engine_runs import run_queries
 from query_fresh import TUMULT, TimedOut
 from query_serve import STATISTICS, Query
 from report import Verdict, machine, table, verdict_table, write_section
@@ -25,7 +23,6 @@ from serve import Missing
 
 ENGINES = ("duckdb", "postgres", "spark")
 ROUNDS = 3
-CAP = 3600
 MOST = {"postgres": 2.0, "spark": 2.0}
 MOST_BY_REACH = {"duckdb": 0.9, "postgres": 1.1, "spark": 1.1}
 FASTER = 5.0
@@ -47,6 +44,15 @@ Spark (`local[*]`, 8 GB) read a Parquet file. PostgreSQL reads a table with defa
 the ratios within rounds, with the lowest and the highest in parentheses.
 Tumult runs on the same Spark configuration. Its interface needs a separate query for each statistic. It first answers
 on a small table, then runs once, and is stopped after {patience} s."""
+
+
+MEDIAN_TEXT = """\
+## Medians on every engine
+
+`SELECT key, median(x) FROM t GROUP BY key` ("median"), and the same with `count(*)`, `sum(x)` and `avg(x)` ("every").
+The tables, the plain query and the bounds of 3 groups of 5 rows are those of the section *Engines*. All queries run in
+turns in one process, first once unmeasured and then {rounds} times. Seconds are medians. A ratio is the median of the
+ratios within rounds, with the lowest and the highest in parentheses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +82,9 @@ def race(engine: str, rows: int, versions: dict[str, str]) -> Race | str:
     once = rows > query_data.ROWS
     asks = ("plain", "tacit", "reach") if once else ("plain", "tacit", "reach", "count")
     rounds = 1 if once else 1 + ROUNDS
-    request = {"engine": engine, "path": str(query_data.large(rows)), "rounds": rounds, "asks": asks}
-    try:
-        completed = subprocess.run(
-            [sys.executable, str(HERE / "workers" / "engine_query.py")],
-            check=True,
-            input=json.dumps(request),
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=CAP,
-            env=os.environ | {"PYTHONPATH": str(HERE)},
-        )
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        return f"failed: {type(error).__name__}"
-    reply = json.loads(completed.stdout.splitlines()[-1])
+    reply = run_queries(engine, rows, rounds, asks)
+    if isinstance(reply, str):
+        return reply
     versions |= reply["versions"]
     return Race(engine, rows, *(reply["seconds"][name][0 if once else 1 :] for name in asks))
 
@@ -178,17 +173,45 @@ def lay_out(races: list[Race | str], peers: dict[str, Peer | str]) -> str:
     return table(heads, rows) + (f"\n\n{missing}" if missing else "")
 
 
+def time_medians(engines: Sequence[str], sizes: Sequence[int]) -> str:
+    """Time the median on some engines at some sizes, and return the section."""
+    versions: dict[str, str] = {}
+    lines, missing = [], []
+    for rows in sizes:
+        for engine in engines:
+            print(f"{engine}, {rows:,} rows …", flush=True)
+            reply = run_queries(engine, rows, 1 + ROUNDS, ("plain", "median", "every"))
+            if isinstance(reply, str):
+                missing.append(f"Not measured: {engine}, {rows:,} rows, {reply}.")
+                continue
+            versions |= reply["versions"]
+            plain, alone, every = (reply["seconds"][name][1:] for name in ("plain", "median", "every"))
+            entry = Race(engine, rows, plain, every, alone)
+            seconds = [short(median(some)) for some in (plain, alone, every)]
+            lines.append([engine, f"{rows:,}", *seconds, entry.ratio(alone), entry.ratio(every)])
+    heads = ["engine", "rows", "plain s", "median s", "every s", "median ÷ plain", "every ÷ plain"]
+    parts = [MEDIAN_TEXT.format(rounds=ROUNDS), machine(versions), table(heads, lines), "\n".join(missing)]
+    return "\n\n".join(part for part in parts if part)
+
+
 def main() -> None:
     """Run the benchmark, print the report, and write it to RESULTS.md."""
     parser = argparse.ArgumentParser(description="Time one query on every engine.")
     parser.add_argument("--large", action="store_true", help="also use a hundred million rows")
+    parser.add_argument("--median", action="store_true", help="time medians instead")
     parser.add_argument("--engine", choices=ENGINES, action="append", help="try only this engine; do not write results")
     parser.add_argument("--rows", type=int, action="append", help="try only this size; do not write results")
     arguments = parser.parse_args()
     sizes = arguments.rows or [1_000_000, query_data.ROWS, *([100_000_000] if arguments.large else [])]
+    trial = bool(arguments.engine or arguments.rows)
+    if arguments.median:
+        text = time_medians(arguments.engine or ENGINES, sizes)
+        print(text)
+        if not trial:
+            write_section("medians", text)
+        return
     versions: dict[str, str] = {}
     races = [race(engine, rows, versions) for rows in sizes for engine in arguments.engine or ENGINES]
-    trial = bool(arguments.engine or arguments.rows)
     tables = (query_data.large(), query_data.small())
     peers = {} if trial else {name: tumult(*tables, versions, statistics) for name, (_, statistics) in ASKS.items()}
     findings = [verdict_table(judge(races, peers)), lay_out(races, peers)]

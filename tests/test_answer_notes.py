@@ -120,7 +120,7 @@ def test_a_public_size_bounds_the_error_of_a_ratio() -> None:
     product = db.plan("SELECT count(*) FILTER (WHERE urban) * avg(pay) AS r FROM t", epsilon=10**4)
     assert 0 < product.error["r"] < 10**4  # with 600 rows, of 300 to 10,000 each
     solved = db.plan("SELECT count(*) FILTER (WHERE urban) / count(*) AS r FROM t", error=share.error["r"])
-    assert float(solved.cost.epsilon) == pytest.approx(0.1, rel=0.02)  # type: ignore[union-attr]  # ε
+    assert float(solved.cost.epsilon) == pytest.approx(0.1, rel=0.02)  # type: ignore[arg-type]  # ε
 
 
 def test_the_error_of_a_quantile_is_in_rows_or_uses_a_public_size() -> None:

@@ -127,14 +127,14 @@ def test_an_error_is_solved_at_the_chosen_reach_and_charged_apart() -> None:
             to_fraction(cost.epsilon, "epsilon") for cost in (quote.cost, fixed.cost) if isinstance(cost, tc.PureDP)
         ]
         assert (len(exact), db.ledger.spent.loss) == (2, sum(exact))
-        assert answer.cost == tc.PureDP(epsilon=db.spent.epsilon)  # type: ignore[union-attr]  # the choice and the answer: what was released depends on both
+        assert answer.cost == tc.PureDP(epsilon=db.spent.epsilon)  # type: ignore[arg-type]  # the choice and the answer: what was released depends on both
         assert answer.price.events == (*first.events, *second.events)
 
 
 def test_the_choice_for_an_error_costs_a_share_of_the_answer_at_a_reach_of_fifty() -> None:
     with year() as db:
         usual = db.plan(BY_MONTH, error=50, reach=50).cost
-        assert choosing(db, BY_MONTH, error=50).cost.epsilon == pytest.approx(usual.epsilon / 10)  # type: ignore[union-attr]
+        assert choosing(db, BY_MONTH, error=50).cost.epsilon == pytest.approx(usual.epsilon / 10)  # type: ignore[operator]
     with year(tc.ZCDP(rho=10**9)) as db:
         quote, fixed = choosing(db, BY_MONTH, error=500), db.plan(BY_MONTH, error=500, reach=50)
         assert quote.cost.rho == pytest.approx(fixed.cost.rho / 10)  # type: ignore[union-attr]
@@ -147,7 +147,7 @@ def test_the_choice_for_an_error_costs_a_share_of_the_answer_at_a_reach_of_fifty
 def test_if_the_budget_suffices_for_the_choice_only_the_error_says_so() -> None:
     with year() as db:
         usual = choosing(db, COUNT, error=50).cost
-    with year(tc.PureDP(epsilon=usual.epsilon)) as db:  # type: ignore[union-attr]
+    with year(tc.PureDP(epsilon=usual.epsilon)) as db:  # type: ignore[arg-type]
         with pytest.raises(BudgetError) as caught:
             db.sql(COUNT, error=50, reach="auto")
         text = str(caught.value)
@@ -156,7 +156,7 @@ def test_if_the_budget_suffices_for_the_choice_only_the_error_says_so() -> None:
         assert "The choice of reach=" in text
         assert "stays charged (ε = " in text
         assert "to keep it, use reach=" in text
-        assert db.spent == tc.PureDP(epsilon=usual.epsilon)  # type: ignore[union-attr]
+        assert db.spent == tc.PureDP(epsilon=usual.epsilon)  # type: ignore[arg-type]
         assert [entry.outcome for entry in db.ledger.entries()] == ["answered"]
 
 

@@ -75,7 +75,7 @@ def test_without_delta_or_in_another_currency_nothing_is_saved(budget: Budget) -
 
 def test_one_question_costs_no_more_as_a_plan() -> None:
     db = opened(tc.ApproxDP(epsilon=3, delta=1e-6))
-    assert tc.declare([db.plan(COUNT, epsilon=0.1)]).together.loss <= db.plan(COUNT, epsilon=0.1).cost.epsilon  # type: ignore[union-attr]
+    assert tc.declare([db.plan(COUNT, epsilon=0.1)]).together.loss <= db.plan(COUNT, epsilon=0.1).cost.epsilon  # type: ignore[operator]
 
 
 class Failing:

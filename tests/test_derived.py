@@ -146,7 +146,7 @@ def test_the_same_private_aggregate_twice_is_charged_once() -> None:
         same = "SELECT region, count(*) AS n FROM visits GROUP BY region"
         answer = db.sql(f"SELECT a.n - b.n AS zero FROM ({same}) AS a JOIN ({same}) AS b USING (region)", epsilon=1)
         assert {row[0] for row in answer.rows()} == {0}
-        assert db.spent.epsilon == 1  # type: ignore[union-attr]  # a budget in ε
+        assert db.spent.epsilon == 1
 
 
 def test_aggregates_of_disjoint_rows_are_priced_as_one() -> None:
@@ -182,11 +182,11 @@ def test_with_a_delta_many_aggregates_compose_within_the_cost() -> None:
     with opened(10) as db:
         plan = db.plan(counts(12), epsilon=0.5, delta=1e-4)
         assert isinstance(plan, DerivedQuote)
-        assert plan.cost.epsilon <= 0.5  # type: ignore[union-attr]  # ε and δ
+        assert plan.cost.epsilon <= 0.5  # type: ignore[operator]  # ε and δ
         assert plan.cost.delta <= 1e-4  # type: ignore[union-attr]  # as above
-        assert sum(each.cost.epsilon for each in plan.inner) > 0.55  # type: ignore[misc, union-attr]  # as above
+        assert sum(each.cost.epsilon for each in plan.inner) > 0.55  # type: ignore[misc]  # as above
         db.sql(counts(12), epsilon=0.5, delta=1e-4)
-        assert db.spent.epsilon <= 0.5  # type: ignore[union-attr]  # a budget in ε
+        assert db.spent.epsilon <= 0.5  # type: ignore[operator]  # a budget in ε
 
 
 @pytest.mark.parametrize("power", [0.5, 1, 2])
@@ -599,7 +599,7 @@ cost = {{ bounds = [0, 100] }}
         first = [db.sql(sql, epsilon=1) for sql in (SHARES, cube)]
     with tc.open(policy) as db:
         again = [db.sql(sql, epsilon=1) for sql in (SHARES, cube)]
-        assert db.spent.epsilon == 2  # type: ignore[union-attr]  # a budget in ε
+        assert db.spent.epsilon == 2
         assert all(answer.repeated for answer in again)
         assert [sorted(map(repr, answer.rows())) for answer in again] == [
             sorted(map(repr, answer.rows())) for answer in first
@@ -616,7 +616,7 @@ def test_a_named_request_is_answered_once() -> None:
         first, again = (db.sql(SHARES, epsilon=1, request="mine") for _ in range(2))
         assert again.repeated
         assert again.rows() == first.rows()
-        assert db.spent.epsilon == 1  # type: ignore[union-attr]  # a budget in ε
+        assert db.spent.epsilon == 1
         with pytest.raises(tc.TacitError):
             db.sql(SHARES + " ORDER BY n", epsilon=1, request="mine")
 

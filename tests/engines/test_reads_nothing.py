@@ -113,7 +113,7 @@ def untouched(db: Database, seen: Watched) -> bool:
 def test_a_plan_reads_nothing(watched: tuple[Database, Watched], sql: str, delta: float | None) -> None:
     db, seen = watched
     planned = db.plan(sql, epsilon=0.5, delta=delta, assume=100)
-    assert planned.cost.epsilon == 0.5  # type: ignore[union-attr]
+    assert planned.cost.epsilon == 0.5
     assert all(error >= 0 for error in planned.error.values())
     assert str(planned)
     assert untouched(db, seen)

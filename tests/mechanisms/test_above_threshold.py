@@ -280,11 +280,15 @@ def test_nothing_in_public_shows_the_noisy_threshold(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(above_threshold, "discrete_laplace", lambda _scale, size: np.full(size, SECRET))
     one = AboveThreshold(sensitivity=1, epsilon=1, threshold=0)
     public = [name for name in dir(one) if not name.startswith("_")]
-    assert public == ["error", "event", "fired", "for_error", "guarantee", "query"]
+    assert public == ["confidence", "error", "event", "fired", "for_error", "guarantee", "probability", "query"]
     assert one._state.threshold == SECRET
     shown = [repr(one), str(one), f"{one}", *(repr(getattr(one, name)) for name in public)]
     assert not any(str(SECRET) in text for text in shown)
     assert repr(one) == "AboveThreshold(sensitivity=1, epsilon=1, threshold=0)"
+    other = AboveThreshold(sensitivity=1, epsilon=1, threshold=0)
+    object.__setattr__(other, "_state", None)  # its law does not read the noisy threshold
+    assert one.probability(3) == other.probability(3)
+    assert one.confidence(error=9) == other.confidence(error=9)
 
 
 def test_the_representation_is_the_call_that_makes_it() -> None:

@@ -323,6 +323,7 @@ def test_a_release_leaves_no_trace() -> None:
     assert len(caches) > 1
     assert cached() == caches
     assert [name for name in dir(one) if not name.startswith("_")] == [
+        "confidence",
         "error",
         "event",
         "for_error",

@@ -148,6 +148,37 @@ PlanDeltaOption = Annotated[
     float | None, typer.Option("--delta", help="Also print the cost of all queries as one plan at this δ.")
 ]
 
+# release, compose
+TrueValuesArgument = Annotated[
+    list[str],
+    typer.Argument(help="The true numbers, which stay in the history of your shell; - reads them from standard input."),
+]
+SensitivityOption = Annotated[
+    str,
+    typer.Option(
+        help="How far one unit moves the numbers together: in L1 for laplace, in L2 for gaussian. "
+        "A whole number such as 1 is for counts, one with a point such as 2.5 for reals."
+    ),
+]
+MechanismOption = Annotated[str, typer.Option(help="laplace or gaussian.")]
+ReleaseEpsilonOption = Annotated[str | None, typer.Option("--epsilon", help="ε of the release.")]
+ReleaseDeltaOption = Annotated[str | None, typer.Option("--delta", help="With gaussian: δ of the release.")]
+ReleaseRhoOption = Annotated[str | None, typer.Option("--rho", help="With gaussian: ρ instead of ε and δ.")]
+ScaleOption = Annotated[str | None, typer.Option(help="With laplace: the scale of the noise instead of ε.")]
+SigmaOption = Annotated[str | None, typer.Option(help="With gaussian: the σ of the noise instead of ε.")]
+PartsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        help="Releases: laplace:epsilon=0.1, gaussian:sigma=2,sensitivity=1, epsilon=0.5,delta=1e-6, rho=0.1, …; "
+        "x100 after one of them repeats it 100 times."
+    ),
+]
+TotalDeltaOption = Annotated[str | None, typer.Option("--delta", help="δ of the total; print the ε at this δ.")]
+TotalEpsilonOption = Annotated[str | None, typer.Option("--epsilon", help="Instead of --delta: print the δ at this ε.")]
+RuleOption = Annotated[
+    str, typer.Option(help="tight (the default), pld, basic, advanced, optimal, zcdp, renyi or gdp.")
+]
+
 # local
 ParametersArgument = Annotated[
     str, typer.Argument(help="The file of public parameters that `tacit local choose --save` writes.")

@@ -144,11 +144,11 @@ def loss_events(components: Components, rule: str = "tight") -> list[tuple[PldCo
         else:
             rest.append((component, count))
     if merged:
-        rest.append((GaussianNoise(sigma=Fraction(1), l2=_root_above(merged)), 1))
+        rest.append((GaussianNoise(sigma=Fraction(1), l2=root_above(merged)), 1))
     return rest
 
 
-def _root_above(square: Fraction) -> Fraction:
+def root_above(square: Fraction) -> Fraction:
     """Return √square, rounded up by less than 2^-100 of itself."""
     scaled = square.numerator * square.denominator << 256
     return Fraction(isqrt(scaled) + 1, square.denominator << 128)

@@ -46,6 +46,7 @@ from tacit.guarantees.conversions import nonnegative, probability
 from tacit.guarantees.events import Event
 from tacit.guarantees.exact import Number, positive, round_up, whole
 from tacit.guarantees.pld import Bounds, delta_curve
+from tacit.guarantees.privacy_loss import PrivacyLoss
 from tacit.guarantees.profile import PrivacyProfile
 from tacit.guarantees.values import Guarantee
 from tacit.notebook import rows_html
@@ -130,6 +131,11 @@ class Composition:
         exact = [positive(order, "orders") for order in orders]
         costs = [(order, renyi_divergence(self.parts, order + 1)) for order in exact]
         return [round_up(order * cost) if isinstance(cost, Fraction) else inf for order, cost in costs]
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The total privacy loss as a random variable: its moments, Pr[L > ε] and δ(ε)."""
+        return PrivacyLoss(self.parts)
 
     def plot(self, kind: PlotKind = "delta", *, delta: float = 1e-6) -> alt.LayerChart:
         """Draw a chart, with the extra `tacit[plot]`.

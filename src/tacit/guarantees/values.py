@@ -2,15 +2,20 @@
 
 D and D' are neighbours throughout. The sensitivity of a mechanism states the relation: adding or removing one unit, or
 changing one.
+
+`ZCDP`, `ApproxZCDP`, `RenyiDP` and `GaussianDP` imply (ε,δ)-DP at every δ. Their `epsilon(delta=…)` is the least ε by
+the formulas of `conversions`, rounded up. `RenyiDP` has a field ε, so this ε is a number that can be called.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TypeAlias
+from fractions import Fraction
+from math import inf
+from typing import Self, TypeAlias
 
 from tacit.errors import bad_value
-from tacit.guarantees.exact import Exact, to_fraction
+from tacit.guarantees.exact import Exact, Number, to_fraction
 from tacit.keyword_only import keyword_only
 from tacit.notebook import ShownAsFields
 
@@ -31,6 +36,35 @@ class _Checked(ShownAsFields):
             if fraction < low or (high is not None and fraction > high) or (field.name == "alpha" and fraction == low):
                 raise bad_value(field.name, value, requirement)
             object.__setattr__(self, field.name, Exact(fraction))
+
+
+class OrderEpsilon(Exact):
+    """The ε of a Rényi guarantee at its order α. Called with a δ, it returns the ε of (ε,δ)-DP that follows."""
+
+    __slots__ = ("alpha",)
+    alpha: Fraction
+
+    def __new__(cls, value: Number, alpha: Fraction) -> Self:
+        """Store the order beside the number."""
+        self = super().__new__(cls, value)
+        self.alpha = alpha
+        return self
+
+    def __reduce__(self) -> tuple[type[OrderEpsilon], tuple[Fraction, Fraction]]:  # type: ignore[override]  # one argument more
+        """Pickle and copy by the two rationals."""
+        return OrderEpsilon, (self.fraction, self.alpha)
+
+    def __call__(self, *, delta: Number) -> float:
+        """Return the ε that the guarantee implies at δ, rounded up."""
+        from tacit.guarantees.conversions import epsilon_of_renyi  # noqa: PLC0415 - it imports this module
+
+        return epsilon_of_renyi(self.alpha, self.fraction, delta)
+
+
+def _epsilon_of_zcdp(rho: float, delta: Number) -> float:
+    from tacit.guarantees.conversions import epsilon_of_zcdp  # noqa: PLC0415 - it imports this module
+
+    return epsilon_of_zcdp(rho, delta)
 
 
 @keyword_only
@@ -65,9 +99,15 @@ class ZCDP(_Checked):
 
     >>> ZCDP(rho=0.1)
     ZCDP(rho=0.1)
+    >>> round(ZCDP(rho=0.1).epsilon(delta=1e-6), 4)
+    2.1419
     """
 
     rho: float
+
+    def epsilon(self, *, delta: Number) -> float:
+        """Return the ε that this guarantee implies at δ, rounded up."""
+        return _epsilon_of_zcdp(self.rho, delta)
 
 
 @keyword_only
@@ -82,6 +122,20 @@ class ApproxZCDP(_Checked):
     rho: float
     delta: float
 
+    def epsilon(self, *, delta: Number) -> float:
+        """Return the ε that this guarantee implies at a δ above its own, rounded up; infinite at a smaller δ.
+
+        Outside events of probability δ₀ the release is (ε,δ-δ₀)-DP, so it is (ε,δ)-DP (Bun and Steinke,
+        arXiv:1605.02065v1, lemma 8.8, with the conversion of `epsilon_of_zcdp`).
+        """
+        requirement = "a number from 0 to 1"
+        total, own = to_fraction(delta, "delta", requirement), to_fraction(self.delta, "delta")
+        if not 0 <= total <= 1:
+            raise bad_value("delta", delta, requirement)
+        if self.rho == 0 and total >= own:
+            return 0.0
+        return _epsilon_of_zcdp(self.rho, total - own) if own < total else inf
+
 
 @keyword_only
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +144,18 @@ class RenyiDP(_Checked):
 
     >>> RenyiDP(alpha=8, epsilon=0.5)
     RenyiDP(alpha=8.0, epsilon=0.5)
+    >>> round(RenyiDP(alpha=8, epsilon=0.5).epsilon(delta=1e-6), 4)
+    2.043
     """
 
     alpha: float
     epsilon: float
+
+    def __post_init__(self) -> None:
+        """Check the fields, and make ε a number that can be called with a δ."""
+        _Checked.__post_init__(self)
+        number = OrderEpsilon(to_fraction(self.epsilon, "epsilon"), to_fraction(self.alpha, "alpha"))
+        object.__setattr__(self, "epsilon", number)
 
 
 @keyword_only
@@ -103,9 +165,17 @@ class GaussianDP(_Checked):
 
     >>> GaussianDP(mu=1)
     GaussianDP(mu=1.0)
+    >>> round(GaussianDP(mu=1).epsilon(delta=1e-6), 4)
+    4.8866
     """
 
     mu: float
+
+    def epsilon(self, *, delta: Number) -> float:
+        """Return the ε that this guarantee implies at δ, rounded up."""
+        from tacit.guarantees.conversions import gaussian_epsilon  # noqa: PLC0415 - it imports this module
+
+        return gaussian_epsilon(self.mu, delta)
 
 
 Guarantee: TypeAlias = PureDP | ApproxDP | ZCDP | RenyiDP | GaussianDP

@@ -30,14 +30,18 @@ import threading
 from fractions import Fraction
 from typing import NoReturn
 
+import numpy as np
+
 from tacit.errors import RefusedError, bad_value
 from tacit.guarantees.events import PureRelease
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.laplace_law import two_sided_quantile
 from tacit.guarantees.values import PureDP
 from tacit.keyword_only import keyword_only
+from tacit.laws.lattice import DiscreteLaplace, sum_tail
 from tacit.mechanisms.frozen import Frozen
 from tacit.mechanisms.grid import check_scale, make_grid, nearest
+from tacit.mechanisms.inverse import confidence_search, read_error
 from tacit.mechanisms.scale_search import least, ratio
 from tacit.mechanisms.validation import LIMIT, count_of, failure, flag
 from tacit.noise import discrete_laplace
@@ -88,7 +92,8 @@ class AboveThreshold(Frozen):
         check_scale(max(self._scales), "epsilon", epsilon)
         self.guarantee = PureDP(epsilon=Exact(target))
         self.event = PureRelease(epsilon=target, neighbours="add/remove" if monotone else None)
-        self._state = _State(self._threshold_index(threshold) + int(discrete_laplace(self._scales[0], 1)[0]))
+        self._threshold = self._threshold_index(threshold)
+        self._state = _State(self._threshold + int(discrete_laplace(self._scales[0], 1)[0]))
         self._freeze(sensitivity=sensitivity, epsilon=epsilon, threshold=threshold, monotone=monotone or None)
 
     @property
@@ -131,6 +136,25 @@ class AboveThreshold(Frozen):
         steps = two_sided_quantile(self._scales[0], half)
         steps += two_sided_quantile(self._scales[1], half, count_of(queries, "queries"))
         return steps if self._grid.integral else float((steps + 1) * self._grid.step)
+
+    def confidence(self, *, error: Number, queries: int = 1) -> float:
+        """Return a confidence with which all answers are within an error of the threshold: the inverse of `error`."""
+        bound = read_error(error)
+        return confidence_search(lambda chance: self.error(confidence=chance, queries=queries) <= bound)
+
+    def probability(self, value: Number) -> float:
+        """Return the probability of "yes" to a first query with this value, over both noises, for study.
+
+        It is Pr[ν - ρ ≥ T - q], from the law of a sum of two discrete Laplace variables. It does not read the noisy
+        threshold that this object has drawn.
+
+        >>> round(AboveThreshold(sensitivity=1, epsilon=1, threshold=100).probability(100), 3)
+        0.544
+        """
+        gap = np.array(float(self._threshold - self._grid.read_one(value, "value")))
+        with np.errstate(under="ignore", over="ignore"):
+            first, second = (DiscreteLaplace(scale) for scale in self._scales)
+            return float(sum_tail(first, second, gap))
 
     @classmethod
     def for_error(

@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from tacit.arrays import Floats
 from tacit.guarantees.events import BoundedRange
+from tacit.laws.choice import exponential_choice
 from tacit.mechanisms.selection import Candidate, Scores, Selection, read_ballot
 from tacit.noise import choose_exp
 
@@ -34,6 +36,8 @@ class Exponential(Selection):
     PureDP(epsilon=1.0)
     >>> round(m.error(confidence=0.95, candidates=3), 3)
     8.189
+    >>> m.probabilities({"Chinese": 12, "Indian": 9, "American": 11})["Chinese"]  # doctest: +ELLIPSIS
+    0.546...
 
     Args:
         sensitivity: Δ, the largest move of one candidate's score between neighbours.
@@ -52,3 +56,6 @@ class Exponential(Selection):
         """Return one candidate, or its position if `scores` has no candidates."""
         ballot, rate = read_ballot(scores), self._rate
         return ballot.winner(choose_exp(ballot.exponents(rate), lambda i: ballot.exponent(rate, i)))
+
+    def _chances(self, exponents: Floats) -> Floats:
+        return exponential_choice(exponents)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from tacit.guarantees.composition import HasEvent, compose
+from tacit.guarantees.privacy_loss import LossAt, PrivacyLoss
 from tacit.notebook import fields_html
 from tacit.safe_text import html_lines
 
-_SHOWN = ("guarantee", "scale", "sigma", "sensitivity", "outputs", "granularity", "monotone")
+_SHOWN = ("guarantee", "scale", "sigma", "sensitivity", "outputs", "granularity", "monotone", "p", "std", "threshold")
 """The attributes that notebooks show, of mechanisms that have them."""
 
 
@@ -14,6 +16,12 @@ class Frozen:
 
     _frozen: bool = False
     _arguments: tuple[str, ...] = ()
+
+    @property
+    def loss(self: HasEvent) -> PrivacyLoss:
+        """The privacy loss of one release as a random variable: its value at an output, moments, Pr[L > ε] and δ(ε)."""
+        loss_at: LossAt | None = getattr(self, "_loss_at", None)
+        return PrivacyLoss(compose([self]).parts, loss_at)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Raise AttributeError on any change after construction."""

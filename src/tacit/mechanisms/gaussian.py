@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from math import isqrt, log, sqrt
 from typing import Literal
 
@@ -28,6 +29,8 @@ from tacit.guarantees.events import DiscreteGaussianNoise
 from tacit.guarantees.exact import Exact, Number
 from tacit.guarantees.values import ZCDP, ApproxDP
 from tacit.keyword_only import keyword_only
+from tacit.laws.continuous import NormalLaw
+from tacit.laws.lattice import DiscreteGaussian
 from tacit.mechanisms.additive import Additive
 from tacit.mechanisms.grid import check_ratio, check_scale, check_variance, make_grid
 from tacit.mechanisms.laplace import Laplace
@@ -63,6 +66,7 @@ class Gaussian(Additive):
         guarantee: the guarantee of one release, as `ApproxDP` or `ZCDP`.
         granularity: the grid's step; 1 for integers.
         event: the event of one release, in grid steps and exact rationals, for an accountant to price.
+        loss: the privacy loss as a random variable.
     """
 
     event: DiscreteGaussianNoise
@@ -116,6 +120,21 @@ class Gaussian(Additive):
 
     def _quantile(self, beta: Decimal) -> int:
         return gaussian_law.two_sided_quantile(self.event.variance, float(beta))
+
+    def _log_ratio(self, one: int, other: int) -> Fraction:
+        return (other**2 - one**2) / (2 * self.event.variance)
+
+    def _close(self, gaps: list[int]) -> bool:
+        return sum(gap**2 for gap in gaps) <= self.event.l2_squared
+
+    @cached_property
+    def _law(self) -> DiscreteGaussian:
+        return DiscreteGaussian(self.event.variance)
+
+    @property
+    def continuous(self) -> NormalLaw:
+        """The normal law of the textbooks. The noise that is drawn has the discrete law of `pmf`."""
+        return NormalLaw(sigma=self.sigma)
 
     def delta(self, epsilon: Number) -> float:
         """Return a certified δ such that this mechanism is (ε,δ)-DP, from the law that is drawn."""

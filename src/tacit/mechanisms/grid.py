@@ -32,7 +32,7 @@ from math import ceil, floor, isqrt
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Floats, Ints, WideInts
+from tacit.arrays import Bools, Floats, Ints, WideInts
 from tacit.errors import InvalidError, TooMuchNoiseError, bad_value, show
 from tacit.guarantees.exact import positive, whole
 from tacit.mechanisms.validation import (
@@ -111,6 +111,19 @@ class ValueGrid:
             return int(indices[0]) if shape is None else indices.reshape(shape)
         reals = indices * float(self.step)
         return float(reals[0]) if shape is None else reals.reshape(shape)
+
+    def locate(self, points: Floats) -> tuple[Floats, Bools]:
+        """Return for each point the index of the last output that is not above it, and whether it is that output.
+
+        Outputs are the floats index·η, as `write` returns them. Beyond 2^52 steps, where floats are as coarse as the
+        grid, the index is that of the nearest output.
+        """
+        step = float(self.step)
+        with np.errstate(all="ignore"):
+            index = np.rint(points / step)
+            output = index * step
+            last = index - ((output > points) & (np.abs(index) < 2.0**52))
+            return last, np.isfinite(points) & (output == points)
 
     def l1_steps(self, sensitivity: Fraction) -> int:
         """Return the largest L1 distance of neighbouring index vectors."""

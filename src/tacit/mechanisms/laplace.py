@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 
 from tacit.arrays import WideInts
 from tacit.guarantees.events import DiscreteLaplaceNoise
@@ -21,6 +22,8 @@ from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.laplace_law import least_beyond
 from tacit.guarantees.values import PureDP
 from tacit.keyword_only import keyword_only
+from tacit.laws.continuous import LaplaceLaw
+from tacit.laws.lattice import DiscreteLaplace
 from tacit.mechanisms.additive import Additive
 from tacit.mechanisms.grid import check_ratio, check_scale, make_grid
 from tacit.mechanisms.scale_search import least, ratio
@@ -42,6 +45,8 @@ class Laplace(Additive):
     30
     >>> isinstance(m.release(337), int)
     True
+    >>> round(m.pmf(0), 4), m.pdf(0), round(m.std, 2), round(m.confidence(error=30), 4)
+    (0.05, 0.05, 14.14, 0.9527)
 
     Args:
         sensitivity: Δ, the largest L1 distance of neighbours' values; an int for integers, a float for reals.
@@ -55,7 +60,10 @@ class Laplace(Additive):
         guarantee: the guarantee of one release, as `PureDP`.
         granularity: the grid's step; 1 for integers.
         event: the event of one release, in grid steps and exact rationals, for an accountant to price.
+        loss: the privacy loss as a random variable.
     """
+
+    event: DiscreteLaplaceNoise
 
     def __init__(
         self,
@@ -94,6 +102,21 @@ class Laplace(Additive):
 
     def _quantile(self, beta: Decimal) -> int:
         return least_beyond(self.event.scale, beta)
+
+    def _log_ratio(self, one: int, other: int) -> Fraction:
+        return (abs(other) - abs(one)) / self.event.scale
+
+    def _close(self, gaps: list[int]) -> bool:
+        return sum(map(abs, gaps)) <= self.event.l1
+
+    @cached_property
+    def _law(self) -> DiscreteLaplace:
+        return DiscreteLaplace(self.event.scale)
+
+    @property
+    def continuous(self) -> LaplaceLaw:
+        """The Laplace law e^(-|x|/s)/2s of the textbooks. The noise that is drawn has the discrete law of `pmf`."""
+        return LaplaceLaw(scale=self.scale)
 
     @classmethod
     def for_error(

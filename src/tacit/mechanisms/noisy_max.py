@@ -25,11 +25,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from tacit.arrays import Floats, Ints
 from tacit.errors import InvalidError
 from tacit.guarantees.exact import Number, positive
 from tacit.keyword_only import keyword_only
+from tacit.laws.choice import first_coin_choice
 from tacit.mechanisms.grid import check_scale, make_grid
-from tacit.mechanisms.selection import Candidate, Scores, Selection, read_ballot
+from tacit.mechanisms.selection import Ballot, Candidate, Scores, Selection, read_ballot
 from tacit.noise import below_integer, geometric
 
 
@@ -62,17 +64,26 @@ class NoisyMax(Selection):
     def choose(self, scores: Scores[Candidate]) -> Hashable:
         """Return one candidate, or its position if `scores` has no candidates."""
         ballot = read_ballot(scores)
-        if not self._grid.integral:
-            values = self._grid.round(ballot.scores, "scores")
-        elif ballot.scores.dtype == np.int64:
-            values = ballot.scores.astype(np.int64)
-        else:
-            hint = "Pass integers, or use a float sensitivity for reals."
-            raise InvalidError("The scores are floats, but the sensitivity is an int.", argument="scores", hint=hint)
+        values = self._indices(ballot)
         noise = geometric(self._scale, values.size)
         noisy = values + noise  # within 64 bits, or Python's integers
         first = np.flatnonzero(noisy == noisy.max())
         return ballot.winner(int(first[below_integer(first.size)]))
+
+    def _indices(self, ballot: Ballot) -> Ints:
+        """Return the scores on the grid."""
+        if not self._grid.integral:
+            return self._grid.round(ballot.scores, "scores")
+        if ballot.scores.dtype == np.int64:
+            return ballot.scores.astype(np.int64)
+        hint = "Pass integers, or use a float sensitivity for reals."
+        raise InvalidError("The scores are floats, but the sensitivity is an int.", argument="scores", hint=hint)
+
+    def _exponents(self, ballot: Ballot) -> Floats:
+        return Ballot(None, self._indices(ballot)).exponents(1 / self._scale)
+
+    def _chances(self, exponents: Floats) -> Floats:
+        return first_coin_choice(exponents)
 
     def error(self, *, confidence: float = 0.95, candidates: int) -> float:
         """Return the largest shortfall of the choice from the best score, with this confidence."""

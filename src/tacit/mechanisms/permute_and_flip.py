@@ -28,6 +28,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from tacit.arrays import Floats
+from tacit.laws.choice import first_coin_choice
 from tacit.mechanisms.selection import Candidate, Scores, Selection, read_ballot
 from tacit.noise import below_integer, bernoulli_exp
 
@@ -54,3 +56,6 @@ class PermuteAndFlip(Selection):
         coins = bernoulli_exp(-ballot.exponents(rate), lambda i: -ballot.exponent(rate, i))
         standing = np.flatnonzero(coins)
         return ballot.winner(int(standing[below_integer(standing.size)]))
+
+    def _chances(self, exponents: Floats) -> Floats:
+        return first_coin_choice(exponents)

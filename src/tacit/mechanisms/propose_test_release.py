@@ -34,6 +34,7 @@ from tacit.guarantees.exact import Exact, Number, positive, round_up, whole
 from tacit.guarantees.laplace_law import one_sided_quantile
 from tacit.guarantees.values import ApproxDP
 from tacit.keyword_only import keyword_only
+from tacit.laws.lattice import DiscreteLaplace
 from tacit.mechanisms.frozen import Frozen
 from tacit.mechanisms.grid import make_grid
 from tacit.mechanisms.laplace import Laplace
@@ -147,6 +148,25 @@ class ProposeTestRelease(Frozen):
     def needed_distance(self, *, confidence: float = 0.95) -> int:
         """Return the least distance at which a value is released with at least this probability."""
         return self.threshold + 1 + one_sided_quantile(1 / self._half, failure(confidence))
+
+    def probability(self, *, distance: int) -> float:
+        """Return the probability that a value is released at a distance that is assumed in public.
+
+        >>> round(ProposeTestRelease(bound=1, epsilon=1, delta=1e-6).probability(distance=30), 3)
+        0.916
+        """
+        with np.errstate(under="ignore"):
+            law = DiscreteLaplace(1 / self._half)
+            return float(law.sf(np.array(float(self.threshold - _read_distance(distance)))))
+
+    @property
+    def noise(self) -> Laplace:
+        """The noise of a value that passes the test, with its law."""
+        return self._noise
+
+    def confidence(self, *, error: Number, outputs: int | None = None) -> float:
+        """Return the probability with which a released value is within an error: the inverse of `error`."""
+        return self._noise.confidence(error=error, outputs=outputs)
 
     @classmethod
     def for_error(

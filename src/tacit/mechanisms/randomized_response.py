@@ -16,20 +16,30 @@ On real bits: the coin compares with the exact expansion of 1/(1+e^ε); every co
 from __future__ import annotations
 
 from math import exp, log, sqrt, tanh
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Bools, Floats
 from tacit.errors import InvalidError
 from tacit.guarantees.events import RandomizedBit
 from tacit.guarantees.exact import Exact, Number, positive
 from tacit.guarantees.values import PureDP
 from tacit.keyword_only import keyword_only
+from tacit.laws.finite import FiniteLaw
 from tacit.mechanisms import flip_tails
 from tacit.mechanisms.frozen import Frozen
+from tacit.mechanisms.inverse import confidence_search, read_error
 from tacit.mechanisms.scale_search import least
-from tacit.mechanisms.validation import count_of, describe, failure, to_array, wrong_kind
+from tacit.mechanisms.seeded import generator
+from tacit.mechanisms.validation import count_of, describe, failure, flag, to_array, wrong_kind
 from tacit.noise import bernoulli, logistic
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from tacit.mechanisms.charts.common import LawChart, Theme
 
 
 @keyword_only
@@ -42,10 +52,14 @@ class RandomizedResponse(Frozen):
     >>> answers = m.release([True, False])
     >>> answers.dtype, answers.shape
     (dtype('bool'), (2,))
+    >>> round(m.pmf(1, bit=False), 4), round(m.std, 4), round(m.confidence(error=0.04, n=10_000), 4)
+    (0.2689, 0.4434, 1.0)
 
     Args:
         epsilon: the guarantee for each bit.
     """
+
+    event: RandomizedBit
 
     def __init__(self, *, epsilon: Number) -> None:
         """Fix the law and the guarantee."""
@@ -60,6 +74,18 @@ class RandomizedResponse(Frozen):
         flat, shape = _read_bits(bits, "bits")
         noisy = flat ^ bernoulli(logistic(self.event.epsilon), flat.size)
         return bool(noisy[0]) if shape is None else noisy.reshape(shape)
+
+    def _loss_at(self, output: object, on: object, against: object) -> float:
+        """Return the privacy loss at released bits: ε for a bit as in `on` alone, -ε for one as in `against` alone."""
+        read = [_read_bits(bits, name) for bits, name in ((output, "output"), (on, "on"), (against, "against"))]  # type: ignore[arg-type]  # it checks
+        (result, shape), (first, shape_on), (second, shape_against) = read
+        if not shape == shape_on == shape_against:
+            raise InvalidError("output, on and against must have one shape.", argument="output")
+        if np.count_nonzero(first != second) > 1:
+            message = "on and against differ in more than one bit, so they are not neighbours."
+            raise InvalidError(message, argument="against")
+        moved = np.count_nonzero(result == first) - np.count_nonzero(result == second)
+        return int(moved) * float(self.guarantee.epsilon)
 
     def estimate(self, answers: npt.ArrayLike) -> float:
         """Return the unbiased estimate of the share of true bits; it may be outside [0, 1].
@@ -82,6 +108,78 @@ class RandomizedResponse(Frozen):
         hoeffding = sqrt(log(2 / beta) / (2 * size))
         exact = flip_tails.deviation(size, epsilon, beta) / size
         return min(exact, hoeffding, flip_tails.bernstein(size, 1 - self.p, beta)) / self._slope
+
+    def confidence(self, *, error: Number, n: int) -> float:
+        """Return a confidence with which the estimated share of n bits is within an error: the inverse of `error`."""
+        bound, size = float(read_error(error)), count_of(n, "n")
+        return confidence_search(lambda chance: self.error(confidence=chance, n=size) <= bound)
+
+    @property
+    def variance(self) -> float:
+        """p·(1-p), the variance of one answer as 0 or 1."""
+        odds = exp(-min(self.guarantee.epsilon, 700.0))
+        return odds / (1 + odds) ** 2
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of one answer as 0 or 1."""
+        return sqrt(self.variance)
+
+    def _answer(self, bit: object) -> FiniteLaw:
+        """Return the law of the answer, as 0 or 1, for a true bit."""
+        odds = exp(-min(self.guarantee.epsilon, 700.0))
+        kept, flipped = 1 / (1 + odds), odds / (1 + odds)
+        return FiniteLaw(np.array([0.0, 1.0]), np.array([flipped, kept] if flag(bit, "bit") else [kept, flipped]))
+
+    def pmf(self, x: npt.ArrayLike, *, bit: bool = True) -> float | Floats:
+        """Return the probability that the answer is x (0 or 1) if the true bit is `bit`; 0 for any other x."""
+        return self._answer(bit).pmf(x)
+
+    def cdf(self, x: npt.ArrayLike, *, bit: bool = True) -> float | Floats:
+        """Return the probability that the answer, 0 or 1, is at most x if the true bit is `bit`."""
+        return self._answer(bit).cdf(x)
+
+    def sf(self, x: npt.ArrayLike, *, bit: bool = True) -> float | Floats:
+        """Return the probability that the answer, 0 or 1, is above x if the true bit is `bit`."""
+        return self._answer(bit).sf(x)
+
+    def quantile(self, p: npt.ArrayLike, *, bit: bool = True) -> float | Floats:
+        """Return the least answer, 0 or 1, whose `cdf` is at least p."""
+        return self._answer(bit).quantile(p)
+
+    def sample(self, n: int, *, seed: int, bit: bool = True) -> Bools:
+        """Return n simulated answers for one true bit, for study: this is not a release.
+
+        They come from a seeded generator of NumPy. The seed reveals the randomness. Use `release` for bits
+        that are private.
+        """
+        flips = generator(seed).random(count_of(n, "n")) < self.pmf(0)
+        return flips ^ flag(bit, "bit")
+
+    def plot(
+        self,
+        kind: LawChart = "law",
+        *,
+        n: int = 1000,
+        share: float = 0.3,
+        seed: int = 1,
+        confidence: float = 0.95,
+        theme: Theme = "light",
+    ) -> alt.LayerChart:
+        """Draw a chart, with the extra `tacit[plot]`.
+
+        Args:
+            kind: "law" for the answers to a true bit; "neighbours" for those of both bits with the band of e^ε;
+                "releases" for estimates of simulated surveys; "error" for the error of a survey against ε.
+            n: the number of bits of a survey.
+            share: the true share of a simulated survey.
+            seed: of the simulation.
+            confidence: of the errors.
+            theme: "light" or "dark".
+        """
+        from tacit.mechanisms.charts.bits import draw  # noqa: PLC0415 - it uses this class
+
+        return draw(self, kind, n=n, share=share, seed=seed, confidence=confidence, theme=theme)
 
     @classmethod
     def for_error(cls, error: Number, *, confidence: float = 0.95, n: int) -> RandomizedResponse:

@@ -7,23 +7,33 @@ is needed, since the samplers take rational exponents.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
-from typing import Any, ClassVar, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Floats
 from tacit.errors import InvalidError, bad_value
 from tacit.guarantees.events import BoundedRange, PureRelease
 from tacit.guarantees.exact import Exact, Number, positive, round_up
 from tacit.guarantees.values import PureDP
 from tacit.keyword_only import keyword_only
+from tacit.laws.finite import FiniteLaw
 from tacit.mechanisms.frozen import Frozen
+from tacit.mechanisms.inverse import confidence_search, read_error
 from tacit.mechanisms.scale_search import least, ratio
+from tacit.mechanisms.seeded import generator
 from tacit.mechanisms.validation import as_fraction, as_integers, count_of, failure, flag, read_numbers, wrong_kind
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from tacit.mechanisms.charts.common import LawChart, Theme
 
 Candidate = TypeVar("Candidate", bound=Hashable)
 Score: TypeAlias = float | np.integer[Any] | np.floating[Any]
@@ -107,7 +117,7 @@ def _numbers(values: object) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
 
 
 @keyword_only
-class Selection(Frozen):
+class Selection(Frozen, ABC):
     """The base of the selection mechanisms: Δ, ε, the error, and monotone scores.
 
     A score is monotone if adding a unit never lowers any candidate's score (or never raises any). Then neighbours under
@@ -126,6 +136,7 @@ class Selection(Frozen):
         self._rate = target / (size if flag(monotone, "monotone") else 2 * size)
         self.guarantee = PureDP(epsilon=Exact(target))
         self.event = self._event(epsilon=target, neighbours="add/remove" if monotone else None)
+        self.sensitivity, self._sensitivity_argument = Exact(size), sensitivity
         self.monotone = monotone
         self._freeze(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone or None)
 
@@ -135,6 +146,86 @@ class Selection(Frozen):
         beta = failure(confidence)
         shortfall = Fraction(log(rivals / beta)) / self._rate if rivals else Fraction(0)
         return round_up(max(Fraction(0), shortfall))
+
+    def confidence(self, *, error: Number, candidates: int) -> float:
+        """Return a confidence with which the choice is within an error of the best score: the inverse of `error`.
+
+        It holds for all scores; `shortfall` has the probability for given ones.
+        """
+        bound = read_error(error)
+
+        def accurate(confidence: float) -> bool:
+            return self.error(confidence=confidence, candidates=candidates) <= bound
+
+        return confidence_search(accurate)
+
+    def _with_epsilon(self, epsilon: Number) -> Self:
+        """Return the same mechanism at another ε."""
+        return type(self)(sensitivity=self._sensitivity_argument, epsilon=epsilon, monotone=self.monotone)
+
+    def _exponents(self, ballot: Ballot) -> Floats:
+        """Return rate·(score - best) as the mechanism uses it."""
+        return ballot.exponents(self._rate)
+
+    @abstractmethod
+    def _chances(self, exponents: Floats) -> Floats:
+        """Return the probability of each candidate."""
+
+    def probabilities(self, scores: Scores[Candidate]) -> dict[Hashable, float]:
+        """Return the probability with which `choose` returns each candidate (or position): the law that is drawn.
+
+        The probabilities are as private as the scores. They are for study, with made-up or public scores.
+        """
+        ballot = read_ballot(scores)
+        chances = self._chances(self._exponents(ballot)).tolist()
+        return {ballot.winner(i): chance for i, chance in enumerate(chances)}
+
+    def shortfall(self, scores: Scores[Candidate]) -> FiniteLaw:
+        """Return the law of the distance of the chosen score from the best one, for given scores.
+
+        It has `pmf`, `cdf`, `sf`, `quantile`, `mean`, `variance` and `std`, and is as private as the scores.
+        """
+        ballot = read_ballot(scores)
+        gaps = -ballot.exponents(Fraction(1))
+        return FiniteLaw.of(gaps, self._chances(self._exponents(ballot)))
+
+    def sample(self, n: int, scores: Scores[Candidate], *, seed: int) -> list[Hashable]:
+        """Return n simulated choices, for study: this is not a release.
+
+        They come from a seeded generator of NumPy. The seed reveals the randomness. Use `choose` for scores
+        that are private.
+        """
+        ballot, count = read_ballot(scores), count_of(n, "n")
+        chances = self._chances(self._exponents(ballot))
+        places = generator(seed).choice(chances.size, size=count, p=chances / chances.sum())
+        return [ballot.winner(int(place)) for place in places]
+
+    def plot(
+        self,
+        kind: LawChart = "law",
+        *,
+        scores: Scores[Candidate],
+        neighbour: Scores[Candidate] | None = None,
+        n: int = 1000,
+        seed: int = 1,
+        confidence: float = 0.95,
+        theme: Theme = "light",
+    ) -> alt.LayerChart:
+        """Draw a chart of the choice among given scores, with the extra `tacit[plot]`.
+
+        Args:
+            kind: "law" for the probability of each candidate; "neighbours" for those of two neighbours with the band of
+                e^ε; "releases" for simulated choices beside the law; "error" for the error against ε.
+            scores: assumed scores, not private ones.
+            neighbour: the scores of a neighbour; by default the best candidate has Δ less.
+            n: the number of simulated choices.
+            seed: of the simulation.
+            confidence: of the errors.
+            theme: "light" or "dark".
+        """
+        from tacit.mechanisms.charts.selection import draw  # noqa: PLC0415 - it uses this class
+
+        return draw(self, kind, scores, neighbour=neighbour, n=n, seed=seed, confidence=confidence, theme=theme)
 
     @classmethod
     def for_error(

@@ -11,20 +11,29 @@ clipped to [a, b] before; a unit has one row unless contribution bounds allow mo
 | `total` | M | b-a if every unit always has exactly one value; else max(M, b-a) |
 | `contributions(g, r)`: sums over cells | L1 grM, L2 √g·rM, L∞ rM | L1 2grM, L2 rM√2g or r(b⁺-a⁻)√g, L∞ r(b⁺-a⁻) |
 | `mean` | none: divide a noisy sum by a noisy count | (b-a)/n for the whole table |
-| `variance` (population) | none: from noisy moments | (b-a)²(n-1)/n² for the whole table |
+| `variance` (population, `var_pop`) | none: from noisy moments | (b-a)²(n-1)/n² for the whole table |
+| `sample_variance` (`var_samp`), n ≥ 2 | none: from noisy moments | (b-a)²/n for the whole table |
 | `median` (midpoint convention) | (b-a)/2 | b-a for odd n, (b-a)/2 for even n |
 
 a⁻ = min(a, 0) and b⁺ = max(b, 0): a cell's sum may also be empty. `contributions` with a change of one unit: two
 vectors with at most g cells each, every cell in [ra⁻, rb⁺]; cells that coincide differ by at most r(b⁺-a⁻), others
 by rM, and since b⁺-a⁻ ≤ 2M, L1 is largest when none coincide, L2 at one of the two ends.
+
+**Variances.** Let x change while the other n-1 values, with mean m and population variance v, stay. The population
+variance of all n values is v·(n-1)/n + (x-m)²·(n-1)/n², because the two groups have weights (n-1)/n and 1/n and means
+x-m apart. So it moves by (n-1)/n²·|(x-m)² - (x'-m)²|. All three numbers are in [a, b], so both squares are in
+[0, (b-a)²], and the difference is (b-a)² for m = x' = a, x = b. The sample variance is n/(n-1) times as large.
+
+`of` finds the sensitivity of any other function by brute force over small tables.
 All values are exact rationals (L2 as its square); the tests enumerate every small dataset.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 from tacit.errors import RefusedError, bad_value
 from tacit.guarantees.events import Neighbours
@@ -34,7 +43,11 @@ from tacit.mechanisms.order import read_bounds
 from tacit.mechanisms.validation import count_of, flag
 from tacit.notebook import ShownAsFields
 
+if TYPE_CHECKING:
+    from tacit.mechanisms.function_sensitivity import FunctionSensitivity
+
 ValueBounds = tuple[Number, Number]
+Row = TypeVar("Row")
 
 __all__ = [
     "Sensitivity",
@@ -44,6 +57,8 @@ __all__ = [
     "histogram",
     "mean",
     "median",
+    "of",
+    "sample_variance",
     "total",
     "variance",
 ]
@@ -151,15 +166,34 @@ def mean(bounds: ValueBounds, n: int, *, neighbours: Neighbours) -> Sensitivity:
 
 
 def variance(bounds: ValueBounds, n: int, *, neighbours: Neighbours) -> Sensitivity:
-    """Compute the population variance of n clipped values, one for each unit, n public."""
+    """Compute the population variance of n clipped values, one for each unit, n public: `var_pop` in SQL."""
+    spread = _squared_spread(bounds, neighbours)
+    size = count_of(n, "n")
+    return _same(spread * (size - 1) / Fraction(size**2))
+
+
+def sample_variance(bounds: ValueBounds, n: int, *, neighbours: Neighbours) -> Sensitivity:
+    """Compute the sample variance of n ≥ 2 clipped values, one for each unit, n public: `var_samp`, and `var` in R.
+
+    >>> float(sample_variance((0, 10), 5, neighbours="change one").l1)
+    20.0
+    """
+    spread = _squared_spread(bounds, neighbours)
+    size = count_of(n, "n")
+    if size < 2:  # noqa: PLR2004 - it divides by n - 1
+        raise bad_value("n", n, "at least 2 for a sample variance")
+    return _same(spread / size)
+
+
+def _squared_spread(bounds: ValueBounds, neighbours: Neighbours) -> Fraction:
+    """Return (b-a)² under "change one"; raise RefusedError under "add/remove"."""
     low, high = _ends(bounds)
     if not _changes(neighbours):
         raise RefusedError(
             "A variance has no sensitivity under add/remove, because n is private.",
             hint="Release noisy moments (count, sum, sum of squares), and combine them.",
         )
-    size = count_of(n, "n")
-    return _same((high - low) ** 2 * (size - 1) / Fraction(size**2))
+    return (high - low) ** 2
 
 
 def median(bounds: ValueBounds, n: int | None = None, *, neighbours: Neighbours) -> Sensitivity:
@@ -173,3 +207,34 @@ def median(bounds: ValueBounds, n: int | None = None, *, neighbours: Neighbours)
     if _changes(neighbours) and (n is None or count_of(n, "n") % 2):
         return _same(high - low)
     return _same((high - low) / 2)
+
+
+def of(
+    f: Callable[[list[Row]], object],
+    *,
+    domain: Iterable[Row],
+    n: int,
+    neighbours: Neighbours | None = None,
+    symmetric: bool = False,
+    limit: int = 100_000,
+) -> FunctionSensitivity:
+    """Find the sensitivity of a function by brute force over all small tables of rows from a domain.
+
+    The result is exact for these tables and for no others: see `function_sensitivity`. Without `neighbours` both
+    relations are computed.
+
+    >>> size = of(max, domain=[0, 1, 5], n=3, neighbours="change one")
+    >>> size.l1, size.local([5, 5, 0]).l1, round(size.smooth([5, 5, 0], beta=0.1), 3)
+    (5, 0, 4.524)
+
+    Args:
+        f: a function of a list of rows, which returns a number or a list of numbers. It is called twice for each table.
+        domain: the values that a row may have.
+        n: the number of rows under "change one", their largest number under "add/remove".
+        neighbours: the relation; by default both.
+        symmetric: whether the order of the rows does not matter; far fewer tables are then needed.
+        limit: the largest number of tables.
+    """
+    from tacit.mechanisms.function_sensitivity import FunctionSensitivity  # noqa: PLC0415 - it imports this module
+
+    return FunctionSensitivity(f, domain, n, neighbours, symmetric, limit)

@@ -51,6 +51,7 @@ from tacit.guarantees.values import ApproxDP
 from tacit.keyword_only import keyword_only
 from tacit.mechanisms.frozen import Frozen
 from tacit.mechanisms.grid import check_scale
+from tacit.mechanisms.inverse import confidence_search, read_error
 from tacit.mechanisms.order import STEPS, quantile_ranks, read_bounds, smooth_sensitivity, sorted_rows
 from tacit.mechanisms.scale_search import least, ratio
 from tacit.mechanisms.validation import failure, probability
@@ -128,6 +129,11 @@ class SmoothMedian(Frozen):
         assumed = max(positive(smooth, "smooth") / self._step, Fraction(2)) * (1 + Fraction(1, 2**30))
         steps = two_sided_quantile(assumed / self.event.epsilon * 2, beta)
         return float(min(width, (steps + 2) * self._step))
+
+    def confidence(self, *, error: Number, smooth: Number) -> float:
+        """Return a confidence with which the error is at most this, if the smooth sensitivity were `smooth`."""
+        bound = read_error(error)
+        return confidence_search(lambda chance: self.error(confidence=chance, smooth=smooth) <= bound)
 
     @classmethod
     def for_error(

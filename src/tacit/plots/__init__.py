@@ -16,6 +16,10 @@
 | `by_group`, `by_bin`, `over_time` | answers with their intervals, by one key | `answers` |
 | `heat_map`, `side_by_side`, `on_one_axis` | answers by two keys, and several quantiles | `answers` |
 | `simulated` | estimates of simulated protocols with the true counts | `bars` |
+| `bars_and_line` | a law or a histogram as bars, another law as a line | `laws` |
+| `two_laws` | the laws of two neighbours, with the band of e^ε | `laws` |
+| `chances` | the probabilities of candidates | `laws` |
+| `curves` | named lines with a mark | `laws` |
 
 A chart holds the numbers that it was given. More than 5,000 are thinned: curves to evenly spaced points, laws to sums.
 Values that a scale cannot show (infinity, and zero on a log scale) are left out. Fonts and colours are set on the
@@ -28,6 +32,7 @@ altair is the extra `tacit[plot]`; the first chart loads it.
 from tacit.plots.answers import by_bin, by_group, heat_map, on_one_axis, over_time, side_by_side
 from tacit.plots.bars import class_sizes, counts, loss_law, simulated
 from tacit.plots.frame import darkened
+from tacit.plots.laws import ChartText, Mark, bars_and_line, chances, curves, two_laws
 from tacit.plots.lines import (
     burn_down,
     epsilon_by_count,
@@ -41,12 +46,17 @@ from tacit.plots.lines import (
 from tacit.plots.marks import NoisyColumn
 
 __all__ = [
+    "ChartText",
+    "Mark",
     "NoisyColumn",
+    "bars_and_line",
     "burn_down",
     "by_bin",
     "by_group",
+    "chances",
     "class_sizes",
     "counts",
+    "curves",
     "darkened",
     "epsilon_by_count",
     "error_by_reach",
@@ -60,5 +70,6 @@ __all__ = [
     "risk_before_after",
     "side_by_side",
     "simulated",
+    "two_laws",
     "variances",
 ]

@@ -242,7 +242,7 @@ def _labels(text: str | list[str]) -> str | list[str]:
     return lines[0] if len(lines) == 1 else lines
 
 
-def framed(rows: list[Row], layers: list[alt.Chart], title: str, subtitle: str) -> alt.LayerChart:
+def framed(rows: list[Row], layers: list[alt.Chart], title: str, subtitle: str | list[str]) -> alt.LayerChart:
     """Return layers as one chart of the common size, with a heading; they share the rows."""
     top = heading(title, subtitle, grouped=True)
     frame = alt.ViewBackground(stroke=None)

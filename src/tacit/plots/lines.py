@@ -104,12 +104,12 @@ def epsilon_by_count(counts: Numbers, by_rule: Mapping[str, Numbers], *, delta: 
     """
     if delta is not None:
         require_probability(delta, "delta")
-    curves = _curves(("counts", counts), ("by_rule", by_rule), log=True)
-    across = Axis("parts", "number of parts k", *span(_all(curves, 0), log=True), log=True)
-    up = Axis("epsilon", "ε", *decades(_all(curves, 1)), log=True)
+    curves = read_curves(("counts", counts), ("by_rule", by_rule), log=True)
+    across = Axis("parts", "number of parts k", *span(curve_values(curves, 0), log=True), log=True)
+    up = Axis("epsilon", "ε", *decades(curve_values(curves, 1)), log=True)
     notes = [] if delta is None else [f"All at δ = {short(delta)}."]
-    notes += _missing(by_rule, curves)
-    return framed(*_lines(curves, "rule", across, up), "ε against the number of parts", " ".join(notes))
+    notes += missing_lines(by_rule, curves)
+    return framed(*named_lines(curves, "rule", across, up), "ε against the number of parts", " ".join(notes))
 
 
 def moments(orders: Numbers, by_name: Mapping[str, Numbers]) -> alt.LayerChart:
@@ -125,11 +125,11 @@ def moments(orders: Numbers, by_name: Mapping[str, Numbers]) -> alt.LayerChart:
         orders: the orders α.
         by_name: ln E[e^(αL)] at each of them, by the name of the mechanism.
     """
-    curves = _curves(("orders", orders), ("by_name", by_name), log=False)
-    across = Axis("order", "order α", *span(_all(curves, 0)))
-    up = Axis("log_moment", "ln E[e^(αL)]", *span(np.append(_all(curves, 1) * 1.05, 0.0)))
-    notes = ["Lower is more private.", *_missing(by_name, curves)]
-    return framed(*_lines(curves, "mechanism", across, up), "Moments of the privacy loss L", " ".join(notes))
+    curves = read_curves(("orders", orders), ("by_name", by_name), log=False)
+    across = Axis("order", "order α", *span(curve_values(curves, 0)))
+    up = Axis("log_moment", "ln E[e^(αL)]", *span(np.append(curve_values(curves, 1) * 1.05, 0.0)))
+    notes = ["Lower is more private.", *missing_lines(by_name, curves)]
+    return framed(*named_lines(curves, "mechanism", across, up), "Moments of the privacy loss L", " ".join(notes))
 
 
 def variances(at: Numbers, by_protocol: Mapping[str, Numbers], *, across: str, title: str) -> alt.LayerChart:
@@ -145,11 +145,11 @@ def variances(at: Numbers, by_protocol: Mapping[str, Numbers], *, across: str, t
         across: the title of the horizontal axis.
         title: the title of the chart.
     """
-    curves = _curves(("at", at), ("by_protocol", by_protocol), log=True)
-    x = Axis("at", across, *span(_all(curves, 0), log=True), log=True)
-    y = Axis("variance", "variance of a count, for each person", *decades(_all(curves, 1)), log=True)
-    notes = ["Lower is better.", *_missing(by_protocol, curves)]
-    return framed(*_lines(curves, "protocol", x, y), title, " ".join(notes))
+    curves = read_curves(("at", at), ("by_protocol", by_protocol), log=True)
+    x = Axis("at", across, *span(curve_values(curves, 0), log=True), log=True)
+    y = Axis("variance", "variance of a count, for each person", *decades(curve_values(curves, 1)), log=True)
+    notes = ["Lower is better.", *missing_lines(by_protocol, curves)]
+    return framed(*named_lines(curves, "protocol", x, y), title, " ".join(notes))
 
 
 def risk_before_after(before: Sequence[tuple[float, float]], after: Sequence[tuple[float, float]]) -> alt.LayerChart:
@@ -169,10 +169,10 @@ def risk_before_after(before: Sequence[tuple[float, float]], after: Sequence[tup
         if order.size:
             curves[name] = chance[order], np.cumsum(number[order][::-1])[::-1] / number.sum()
     require(bool(curves), "The tables have no rows.", "before")
-    across = Axis("chance", "chance of being named", *span(_all(curves, 0), log=True), log=True)
-    up = Axis("share", "share of rows with at least that chance", *decades(_all(curves, 1)), log=True)
+    across = Axis("chance", "chance of being named", *span(curve_values(curves, 0), log=True), log=True)
+    up = Axis("share", "share of rows with at least that chance", *decades(curve_values(curves, 1)), log=True)
     subtitle = "Lower is safer; k bounds the chance by 1/k."
-    return framed(*_lines(curves, "table", across, up), "Risk of being named", subtitle)
+    return framed(*named_lines(curves, "table", across, up), "Risk of being named", subtitle)
 
 
 def loss_by_k(ks: Numbers, by_method: Mapping[str, Numbers]) -> alt.LayerChart:
@@ -185,10 +185,10 @@ def loss_by_k(ks: Numbers, by_method: Mapping[str, Numbers]) -> alt.LayerChart:
         ks: the values of k.
         by_method: the loss at each of them, by the name of the method.
     """
-    curves = _curves(("ks", ks), ("by_method", by_method), log=False)
-    across = Axis("k", "k", *span(_all(curves, 0), log=True), log=True)
-    up = Axis("loss", "loss", *span(np.append(_all(curves, 1) * 1.05, 0.0)))
-    return framed(*_lines(curves, "method", across, up), "Loss against k", "Lower is more useful.")
+    curves = read_curves(("ks", ks), ("by_method", by_method), log=False)
+    across = Axis("k", "k", *span(curve_values(curves, 0), log=True), log=True)
+    up = Axis("loss", "loss", *span(np.append(curve_values(curves, 1) * 1.05, 0.0)))
+    return framed(*named_lines(curves, "method", across, up), "Loss against k", "Lower is more useful.")
 
 
 def error_by_reach(
@@ -210,10 +210,10 @@ def error_by_reach(
         best: the reach that errs least, to be marked.
         titles: those of the two axes.
     """
-    curves = _curves(("reaches", reaches), ("by_part", by_part), log=True)
-    across = Axis("reach", titles[0], *span(_all(curves, 0), log=True), log=True)
-    up = Axis("error", titles[1], *decades(_all(curves, 1)), log=True)
-    rows, layers = _lines(curves, "part", across, up, broad="both")
+    curves = read_curves(("reaches", reaches), ("by_part", by_part), log=True)
+    across = Axis("reach", titles[0], *span(curve_values(curves, 0), log=True), log=True)
+    up = Axis("error", titles[1], *decades(curve_values(curves, 1)), log=True)
+    rows, layers = named_lines(curves, "part", across, up, broad="both")
     if best is not None:
         right = best * best > across.low * across.high  # of the middle, on a log scale
         mark = alt.Chart(inline([{"reach": float(best), "label": f"recommended: {best:,}"}])).encode(x=across.x())
@@ -255,7 +255,7 @@ def burn_down(left: Numbers, names: Sequence[str], *, unit: str) -> alt.LayerCha
     return drawn
 
 
-def _lines(curves: Curves, kind: str, across: Axis, up: Axis, broad: str = _BROAD) -> Drawing:
+def named_lines(curves: Curves, kind: str, across: Axis, up: Axis, broad: str = _BROAD) -> Drawing:
     """Draw named lines, each with its name at its end; the one named `broad` is broad and behind the others."""
     others = [name for name in curves if name != broad]
     from_back = sorted(
@@ -295,7 +295,7 @@ def _rising(values: Floats) -> Floats:
     return np.array([max(min(means[a][i - a :]) for a in range(i + 1)) for i in range(count)])
 
 
-def _curves(x: tuple[str, Numbers], by_name: tuple[str, object], *, log: bool) -> Curves:
+def read_curves(x: tuple[str, Numbers], by_name: tuple[str, object], *, log: bool) -> Curves:
     """Read named lines: sorted, thinned, without values that the scale cannot show, and without empty lines."""
     (x_name, across), (y_name, lines) = x, by_name
     if not isinstance(lines, Mapping) or not lines:
@@ -313,10 +313,12 @@ def _curves(x: tuple[str, Numbers], by_name: tuple[str, object], *, log: bool) -
     return curves
 
 
-def _missing(lines: Mapping[str, Numbers], curves: Curves) -> list[str]:
+def missing_lines(lines: Mapping[str, Numbers], curves: Curves) -> list[str]:
+    """Return a sentence that names the lines without finite values, if there are any."""
     names = ", ".join(name for name in lines if name not in curves)
     return [f"Nothing finite to draw for {names}."] if names else []
 
 
-def _all(curves: Curves, axis: Literal[0, 1]) -> Floats:
+def curve_values(curves: Curves, axis: Literal[0, 1]) -> Floats:
+    """Return the values of all lines on one axis."""
     return np.concatenate([curve[axis] for curve in curves.values()])

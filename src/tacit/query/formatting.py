@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import floor, isfinite, log10
 
@@ -36,9 +37,11 @@ def amounts(guarantee: Budget) -> dict[str, float]:
 
     >>> amounts(ApproxDP(epsilon=1, delta=1e-6))
     {'epsilon': 1.0, 'delta': 1e-06}
+    >>> amounts(ZCDP(rho=0.5))
+    {'rho': 0.5}
     """
-    names = ("epsilon", "rho", "delta")
-    return {name: float(getattr(guarantee, name)) for name in names if hasattr(guarantee, name)}
+    held = {field.name for field in fields(guarantee)}  # a ZCDP has a method epsilon, and no field of that name
+    return {name: float(getattr(guarantee, name)) for name in ("epsilon", "rho", "delta") if name in held}
 
 
 def percent(confidence: float) -> str:

@@ -425,7 +425,7 @@ def test_errors_are_met_and_the_cut_keeps_its_share(cost: Cost) -> None:
     plan, terms = solve(cut_plan(3, 40, query=query), cost, confidence=0.95)
     alone, cheaper = solve(parse(query, {"t": policy(3)}), cost, confidence=0.95)
     assert cut_share(plan) == TENTH
-    epsilon, without = (float(each.guarantee.epsilon) for each in (terms, cheaper))  # type: ignore[union-attr]
+    epsilon, without = (float(each.guarantee.epsilon) for each in (terms, cheaper))  # type: ignore[arg-type]
     assert epsilon == pytest.approx(without / 0.9, rel=0.2)
     assert without < epsilon
     for solved, noise in ((plan, terms.noise), (alone, cheaper.noise)):

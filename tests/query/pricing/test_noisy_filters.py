@@ -446,7 +446,7 @@ def test_errors_are_solved_for_all_groups_together() -> None:
     weighed, paid = solve(plan, Cost(error=9), confidence=0.95)
     assert Quote(weighed, paid, 0.95, None).error["a0"] <= 9
     alone = solve(counted(400), Cost(error=9), confidence=0.95)[1]
-    assert paid.guarantee.epsilon > 2 * alone.guarantee.epsilon  # type: ignore[union-attr]
+    assert paid.guarantee.epsilon > 2 * alone.guarantee.epsilon  # type: ignore[operator]
 
 
 def test_a_margin_needs_all_cells() -> None:

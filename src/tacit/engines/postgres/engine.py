@@ -40,13 +40,12 @@ from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.engine import (
     CHECK_OPENING,
     NOT_OPENED,
+    MeasureStatement,
     S,
     StatementEngine,
 )
-from tacit.engines.sql.histogram import BinStatement
 from tacit.engines.sql.public_tables import is_unique
 from tacit.engines.sql.runner import BATCH, ResultRows, StatementParameters, StatementRunner
-from tacit.engines.sql.statement import Statement
 from tacit.engines.sql.weighted_statement import REREAD
 from tacit.errors import InvalidError, TacitError, guarded
 from tacit.query.expressions import Column
@@ -109,7 +108,7 @@ class PostgresEngine(StatementEngine):
             )
         return built
 
-    def _statements(self, plan: Plan) -> list[tuple[tuple[int, ...], Statement | BinStatement]]:
+    def _statements(self, plan: Plan) -> list[tuple[tuple[int, ...], MeasureStatement]]:
         """Return a plan's statements; many measures are split into pieces, which choose the same cells.
 
         A bundle is never split: its contribution is bounded for one state of the data, and statements may see different

@@ -15,7 +15,8 @@ not fit, in any order of the rows. That is a function of the unit's own rows, an
 **The choice of cells** uses row numbers. Spark computes a common table twice if it is read twice, so words (see
 `contribution_bounding`) took 2.0 times the CPU time of the plain `GROUP BY unit, key`, and row numbers 1.4 times,
 because Spark keeps the first few rows before it sorts. Partitioning the rows by unit first saved one exchange and no
-time.
+time. If there are bins, rows are ranked instead of pairs, for sums and bins together (`joint_statement`): a grouping by
+unit, cell and bin would combine few rows before the exchange.
 
 **Layers.** Spark rewrites conditions on a layer's columns in terms of the columns below, down to the table, which is
 exponential in the number of layers. So each layer above the second reads from a SELECT with a test of the partition's
@@ -55,6 +56,7 @@ class SparkDialect(Dialect):
     deepest: ClassVar[int | None] = 48  # its analyser gets slower with depth, and runs out of stack at about 75
     materialized: ClassVar[str] = ""
     computes_again: ClassVar[bool] = True
+    joins_bins: ClassVar[bool] = True
     most_bits: ClassVar[int] = 0
     types: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"INT128": "DECIMAL(38, 0)", "UTINYINT": "INT", "USMALLINT": "INT", "UINTEGER": "BIGINT"}

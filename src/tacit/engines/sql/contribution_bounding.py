@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tacit.engines.sql.builder import CommonTables
 from tacit.engines.sql.dialect import Dialect
 
 MOST_BITS = Dialect.most_bits
@@ -75,6 +76,17 @@ def numbered(
     """
     order = f"{dialect.hashed(['u', *by])} DESC, {', '.join(by)}"
     return _first(max_groups, source, f"{rank}() OVER (PARTITION BY u ORDER BY {order})")
+
+
+def ranked_rows(max_groups: int, dialect: Dialect) -> CommonTables:
+    """Return the common tables that turn `located` (u, cell, …) into `chosen`, the rows of the cells that a unit keeps.
+
+    The choice is that of `numbered`. The order is ascending, by the complement h of the hash, so that rows sorted for
+    the choice are sorted for windows over (u, h, cell) too.
+    """
+    hashed = f"SELECT *, ~{dialect.hashed(['u', 'cell'])} AS h FROM located"
+    rank = "DENSE_RANK() OVER (PARTITION BY u ORDER BY h, cell)"
+    return [("hashed", "", hashed), ("chosen", "", _first(max_groups, "hashed", rank))]
 
 
 def _first(most: int, source: str, rank: str, place: str = "place_of_it") -> str:

@@ -62,6 +62,12 @@ class Dialect(ABC):
     computes_again: ClassVar[bool] = False
     """True if a common table is computed once for each use of it, even with that keyword."""
 
+    joins_bins: ClassVar[bool] = False
+    """True if sums and bins come from one statement that ranks rows, because groupings cost more (`joint_statement`).
+
+    Its sums of one unit's rows must be calls that a window accepts.
+    """
+
     clamps_at_once: ClassVar[bool] = False
     """True if clamping all rows takes less time than a CASE that finds the rows inside the bounds."""
 

@@ -28,6 +28,7 @@ from tacit.engines.sql.distinct_statement import distinct_statement, is_distinct
 from tacit.engines.sql.found_groups import FoundGroups
 from tacit.engines.sql.histogram import BinStatement, bin_statement, is_binned, split
 from tacit.engines.sql.joined_rows import joined_source
+from tacit.engines.sql.joint_statement import JointStatement, is_joint, joined_parts, joint_statement
 from tacit.engines.sql.public_tables import public_policy
 from tacit.engines.sql.runner import ResultRows, RunBatches, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import Statement, integer_statement, statement, weighs
@@ -56,8 +57,11 @@ CHECK_OPENING = (
     "no other program writes to it."
 )
 
-S = TypeVar("S", Statement, OpenStatement, BinStatement, ShownStatement)
+S = TypeVar("S", Statement, OpenStatement, BinStatement, ShownStatement, JointStatement)
 T = TypeVar("T")
+
+MeasureStatement: TypeAlias = Statement | BinStatement | JointStatement
+"""A statement that returns integers of listed groups."""
 
 Secret: TypeAlias = tuple[int, int]
 """The two keys, of 64 bits each, of the hash that chooses cells."""
@@ -219,14 +223,20 @@ class StatementEngine(ABC):
             self._recheck(run, plan)
             return [take(run, indices, each) for indices, each in statements]
 
-        def take(run: StatementRunner, indices: tuple[int, ...], each: Statement | BinStatement) -> list[list[int]]:
-            if absorb is None or not isinstance(each, BinStatement):
+        def take(run: StatementRunner, indices: tuple[int, ...], each: MeasureStatement) -> list[list[int]]:
+            if absorb is None or isinstance(each, Statement):
                 return _integers(run, each, secret)
-            absorb(indices, each.blocks(run.stream(each.sorted_sql, parameters_of(each, secret))))
-            return [[]]
+            batches = run.stream(each.sorted_sql, parameters_of(each, secret))
+            if isinstance(each, BinStatement):
+                absorb(indices, each.blocks(batches))
+                return [[]]
+            plain = each.zeros()
+            absorb(indices[len(plain) :], each.blocks(batches, plain))
+            return [*plain, []]
 
         for (indices, _), results in zip(statements, self._read(read), strict=True):
-            for index, integers in zip(indices, results * len(indices) if len(results) == 1 else results, strict=True):
+            shared = results[-1:] * (len(indices) - len(results))
+            for index, integers in zip(indices, [*results, *shared], strict=True):
                 answer[index] = integers
         return answer
 
@@ -342,15 +352,17 @@ class StatementEngine(ABC):
         built = build(plan, types, self.dialect)
         return replace(built, sql=built.sql.replace("WITH ", f"WITH {tables},\n", 1)) if tables else built
 
-    def _statements(self, plan: Plan) -> list[tuple[tuple[int, ...], Statement | BinStatement]]:
-        """Return a plan's statements, each with the indices of its measures; equal measures share a result.
+    def _statements(self, plan: Plan) -> list[tuple[tuple[int, ...], MeasureStatement]]:
+        """Return a plan's statements, each with the indices of its measures; equal measures share the last result.
 
         All statements choose the same cells, because they hash the same units and cells with the same keys.
         """
-        return [(indices, self._built(part)) for indices, part in split(plan)]
+        return [(indices, self._built(part)) for indices, part in joined_parts(split(plan), self.dialect)]
 
-    def _built(self, part: Plan) -> Statement | BinStatement:
-        """Return the statement of one plan of `split`."""
+    def _built(self, part: Plan) -> MeasureStatement:
+        """Return the statement of one plan of `joined_parts`."""
+        if is_joint(part, self.dialect):
+            return self._statement(part, joint_statement)
         if is_binned(part):
             return self._statement(part, size_statement if counts_sizes(part) else bin_statement)
         if is_distinct(part):
@@ -422,10 +434,10 @@ class Passes:
         return DiscoveredGroups(keys, places, [integers[index] for index in range(len(integers))])
 
 
-def _integers(run: StatementRunner, built: Statement | BinStatement, secret: Secret) -> list[list[int]]:
+def _integers(run: StatementRunner, built: MeasureStatement, secret: Secret) -> list[list[int]]:
     """Return the integers of a statement; if its sums are not exact, run it again with integers."""
     parameters = parameters_of(built, secret)
-    if isinstance(built, BinStatement):
+    if not isinstance(built, Statement):
         return built.read(run(built.sql, parameters))
     integers = built.read(run.batches(built.sql, parameters))
     if integers is not None:
@@ -435,6 +447,6 @@ def _integers(run: StatementRunner, built: Statement | BinStatement, secret: Sec
     return _integers(run, built.in_integers(), secret)
 
 
-def parameters_of(built: Statement | BinStatement | OpenStatement | ShownStatement, secret: Secret) -> dict[str, Any]:
+def parameters_of(built: MeasureStatement | OpenStatement | ShownStatement, secret: Secret) -> dict[str, Any]:
     """Return a statement's parameters, with the hash's keys if it chooses cells."""
     return {**built.parameters, **(dict(zip(("h0", "h1"), secret, strict=True)) if built.draws else {})}

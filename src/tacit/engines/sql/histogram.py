@@ -203,10 +203,10 @@ def rows_of_unit(dialect: Dialect) -> str:
     return f"CAST(SUM(n) OVER (PARTITION BY u) AS {dialect.type_of('BIGINT')}) AS rows_of_unit"
 
 
-def integer_of(plan: Plan, measure: Measure, dialect: Dialect) -> SQL:
-    """Return a unit's integer in a bin, from n, t, and with a reach rows_of_unit."""
+def integer_of(plan: Plan, measure: Measure, dialect: Dialect, rows: str = "n") -> SQL:
+    """Return a unit's integer in a bin, from its rows there, t, and with a reach rows_of_unit."""
     max_rows = plan.table.rows
-    n, t, most = column("n"), column("t"), max_rows << measure.fraction_bits
+    n, t, most = column(rows), column("t"), max_rows << measure.fraction_bits
     if plan.table.reach is not None:
         limits = UnitLimits(max_rows, plan.table.reach, measure.fraction_bits, 1)
         return scaled_down(lambda target: cast(n, target), t, column("rows_of_unit"), limits, dialect)

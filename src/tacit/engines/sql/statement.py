@@ -334,6 +334,18 @@ def sums_by(
 
     With `counted`, all rows are counted, even if no measure needs it.
     """
+    sums = sums_of(needed, requested, dialect, one_unit="u" in by, counted=counted)
+    items = [*by, *(f"{sql} AS {name}" for name, sql in sums.items())]
+    return f"SELECT {', '.join(items)} FROM {source}" + (f" GROUP BY {', '.join(by)}" if by else "")  # noqa: S608 - built here
+
+
+def sums_of(
+    needed: MeasureColumns, requested: Sequence[Measure], dialect: Dialect, *, one_unit: bool, counted: bool = False
+) -> dict[str, str]:
+    """Return the numbers of rows (n …) and the sums of d (s …) that the measures need, by name.
+
+    With `one_unit`, all rows are of one unit. With `counted`, all rows are counted, even if no measure needs it.
+    """
     sums: dict[str, str] = {"n": "COUNT(*)"} if counted else {}
     grids = {name: grid for grid, name in needed.grids.items()}
     for measure in requested:
@@ -342,9 +354,8 @@ def sums_by(
         if measure.absent is not None:
             sums["n"] = "COUNT(*)"
         if summed is not None:
-            sums[f"s{summed}"] = dialect.text(_sum_of(summed, grids[summed], needed, dialect, one_unit="u" in by))
-    items = [*by, *(f"{sql} AS {name}" for name, sql in sums.items())]
-    return f"SELECT {', '.join(items)} FROM {source}" + (f" GROUP BY {', '.join(by)}" if by else "")  # noqa: S608 - built here
+            sums[f"s{summed}"] = dialect.text(_sum_of(summed, grids[summed], needed, dialect, one_unit=one_unit))
+    return sums
 
 
 def _sum_of(name: str, grid: MeasureGrid, needed: MeasureColumns, dialect: Dialect, *, one_unit: bool) -> SQL:

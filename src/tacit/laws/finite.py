@@ -1,0 +1,81 @@
+"""Laws on finitely many values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.arrays import Floats
+from tacit.laws.points import at_points, plain, read_probabilities
+from tacit.notebook import rows_html
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteLaw:
+    """Values in increasing order, and their probabilities. Every function takes a number or an array.
+
+    >>> law = FiniteLaw.of([0.0, 3.0, 3.0], [0.5, 0.25, 0.25])
+    >>> law.values.tolist(), law.cdf(1), law.sf(0), law.mean, law.variance
+    ([0.0, 3.0], 0.5, 0.5, 1.5, 2.25)
+    """
+
+    values: Floats
+    probabilities: Floats
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> FiniteLaw:
+        """Return the law of values that may be equal and in any order."""
+        distinct, index = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)
+        return cls(
+            distinct, np.bincount(index, np.asarray(probabilities, dtype=np.float64), distinct.size).astype(np.float64)
+        )
+
+    @property
+    def mean(self) -> float:
+        """The expected value."""
+        return float(self.values @ self.probabilities)
+
+    @property
+    def variance(self) -> float:
+        """The expected squared distance from the mean."""
+        return float((self.values - self.mean) ** 2 @ self.probabilities)
+
+    @property
+    def std(self) -> float:
+        """The standard deviation."""
+        return sqrt(self.variance)
+
+    def pmf(self, x: npt.ArrayLike) -> float | Floats:
+        """Return Pr[X = x]; 0 for an x that is not a value."""
+
+        def mass(points: Floats) -> Floats:
+            place = np.minimum(np.searchsorted(self.values, points), self.values.size - 1)
+            return np.where(self.values[place] == points, self.probabilities[place], 0.0)
+
+        return at_points(x, mass)
+
+    def cdf(self, x: npt.ArrayLike) -> float | Floats:
+        """Return Pr[X ≤ x]."""
+        upto = np.append(0.0, np.cumsum(self.probabilities))
+        upto[-1] = 1.0
+        return at_points(x, lambda points: upto[np.searchsorted(self.values, points, side="right")])
+
+    def sf(self, x: npt.ArrayLike) -> float | Floats:
+        """Return Pr[X > x]."""
+        beyond = np.append(np.cumsum(self.probabilities[::-1])[::-1], 0.0)
+        beyond[0] = 1.0
+        return at_points(x, lambda points: beyond[np.searchsorted(self.values, points, side="right")])
+
+    def quantile(self, p: npt.ArrayLike) -> float | Floats:
+        """Return the least value x with Pr[X ≤ x] ≥ p; the last value for p = 1."""
+        chances = read_probabilities(p)
+        place = np.searchsorted(np.cumsum(self.probabilities), chances)
+        last = self.values.size - 1
+        return plain(self.values[np.where(chances == 1, last, np.minimum(place, last))])
+
+    def _repr_html_(self) -> str:
+        """Return the values and their probabilities as HTML, for notebooks."""
+        return rows_html(("value", "probability"), zip(self.values, self.probabilities, strict=True))

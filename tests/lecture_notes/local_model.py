@@ -1,0 +1,96 @@
+"""Rows 38 to 48: people who trust nobody with the raw answer."""
+
+from __future__ import annotations
+
+from inspect import signature
+from math import exp, log
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+
+import tacit
+from cli_runs import run
+from lecture_notes.rows import row, tc
+
+LOCAL, MECHANISMS = "docs/explanation/local-model.md", "docs/reference/mechanisms.md"
+WORDS = "words" in signature(tacit.local.Warner.__init__).parameters
+"""Whether a survey may have other words than true and false, and protocols other probabilities than the best."""
+
+
+@row(38, "the local model: who is trusted", LOCAL)
+def trust() -> None:
+    reports = tc.local.GRR(domain=["a", "b", "c"], epsilon=1).randomize(["a", "b"])
+    assert len(reports) == 2
+
+
+@row(40, "Warner's coin: 75 % and 25 %", LOCAL, present=WORDS)
+def warner() -> None:
+    survey = tc.local.Warner(p=0.75, words=("yes", "no"))
+    assert survey.epsilon == pytest.approx(log(3))
+    found = tc.local.simulate(survey, {"yes": 3000, "no": 7000}, seed=1)
+    assert found.truth.tolist() == [3000, 7000]
+    with TemporaryDirectory() as folder:
+        done = run(Path(folder), "local", "simulate", "--epsilon", "1", "--domain-size", "2", "--protocol", "Warner")
+    assert done.returncode == 0, done.stderr
+
+
+@row(41, "direct encoding (GRR): p, q and the estimator", LOCAL)
+def direct() -> None:
+    oracle = tc.local.GRR(domain=4, epsilon=1)
+    assert (oracle.p, oracle.q) == (pytest.approx(exp(1) / (exp(1) + 3)), pytest.approx(1 / (exp(1) + 3)))
+    values = np.repeat(np.arange(4), 5000)
+    found = oracle.estimate(oracle.randomize(values)).counts
+    assert np.abs(np.asarray(found) - 5000).max() < 8 * oracle.variance(n=20_000, frequency=0.25) ** 0.5
+
+
+@row(42, "unary encoding (basic RAPPOR)", LOCAL)
+def unary() -> None:
+    oracle = tc.local.SUE(domain=[1, 2, 3, 4], epsilon=1)
+    assert (round(oracle.p, 4), round(oracle.q, 4)) == (0.6225, 0.3775)
+    assert log(oracle.p * (1 - oracle.q) / (oracle.q * (1 - oracle.p))) == pytest.approx(1)
+
+
+@row(43, "binary local hashing", LOCAL)
+def hashing() -> None:
+    oracle = tc.local.BLH(domain=128, epsilon=1)
+    assert (round(oracle.p, 4), round(oracle.q, 4)) == (0.7311, 0.5)
+
+
+@row(44, "Var = nq(1-q)/(p-q)²", MECHANISMS)
+def variance() -> None:
+    for name in ("GRR", "SUE", "OUE", "BLH", "OLH"):
+        oracle = getattr(tc.local, name)(domain=128, epsilon=1)
+        formula = oracle.q * (1 - oracle.q) / (oracle.p - oracle.q) ** 2
+        assert oracle.variance(n=1000, frequency=0.0) == pytest.approx(1000 * formula)
+
+
+@row(45, "pure protocols: minimise over p' and q'", LOCAL, present=WORDS)
+def own_probabilities() -> None:
+    best = tc.local.OUE(domain=128, epsilon=1)
+    others = [tc.local.OUE(domain=128, epsilon=1, p=p) for p in (0.3, 0.4, 0.6, 0.7)]
+    assert all(other.variance(n=1000, frequency=0.0) > best.variance(n=1000, frequency=0.0) for other in others)
+
+
+@row(46, "optimized unary encoding", LOCAL)
+def optimized_unary() -> None:
+    oracle = tc.local.OUE(domain=128, epsilon=1)
+    assert (oracle.p, round(oracle.q, 4)) == (0.5, 0.2689)
+    assert oracle.variance(n=1, frequency=0.0) == pytest.approx(4 * exp(1) / (exp(1) - 1) ** 2)
+
+
+@row(47, "optimized local hashing: g = e^ε + 1", LOCAL, present=WORDS)
+def optimized_hashing() -> None:
+    assert [tc.local.OLH(domain=128, epsilon=e).buckets for e in (0.5, 1, 2, 3)] == [3, 4, 8, 21]
+    variances = [tc.local.OLH(domain=128, epsilon=1, buckets=g).variance(n=1000, frequency=0.0) for g in range(2, 9)]
+    assert min(range(2, 9), key=lambda g: variances[g - 2]) == 4
+
+
+@row(48, "unary encoding is better if d is large", LOCAL)
+def choice() -> None:
+    def best(d: int) -> bool:
+        direct, unary = (getattr(tc.local, name)(domain=d, epsilon=1) for name in ("GRR", "OUE"))
+        return bool(direct.variance(n=1, frequency=0.0) < unary.variance(n=1, frequency=0.0))
+
+    assert (best(10), best(11)) == (True, False)

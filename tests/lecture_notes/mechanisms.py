@@ -1,0 +1,117 @@
+"""Rows 49 to 61: mechanisms with a trusted curator, and why composition is needed."""
+
+from __future__ import annotations
+
+from inspect import signature
+from math import exp, expm1, log
+
+import pytest
+
+import tacit
+from lecture_notes import households
+from lecture_notes.rows import row, tc
+
+FIRST, LAWS, COMPOSITION = "docs/tutorial/first-release.md", "docs/explanation/laws.md", "docs/reference/composition.md"
+DEFINITIONS, MOMENTS, SQL = "docs/explanation/definitions.md", "docs/explanation/moments.md", "docs/reference/sql.md"
+VOTES = {"Chinese": 12, "Indian": 9, "American": 11}
+OWN_P = "p" in signature(tacit.RandomizedResponse.__init__).parameters
+
+
+@row(49, "Laplace noise: mean 0, variance 2λ²", LAWS)
+def variance() -> None:
+    integers, reals = tc.Laplace(sensitivity=1, epsilon=1), tc.Laplace(sensitivity=1.0, epsilon=1)
+    assert integers.variance == pytest.approx(2 * exp(-1) / (1 - exp(-1)) ** 2)
+    assert reals.variance == pytest.approx(2, rel=1e-5)
+    assert reals.std**2 == pytest.approx(reals.variance)
+
+
+@row(50, "a count of a disease: 3 + η", FIRST)
+def disease() -> None:
+    assert abs(tc.Laplace(sensitivity=1, epsilon=1).release(3) - 3) < 50  # beyond with probability 1e-21
+
+
+@row(51, "sensitivity of sum, mean and median", "docs/reference/mechanisms.md")
+def quiz() -> None:
+    assert tc.sensitivity.total((10, 100), neighbours="add/remove").l1 == 100
+    assert tc.sensitivity.median((10, 100), neighbours="add/remove").l1 == 45
+    with pytest.raises(tacit.RefusedError):
+        tc.sensitivity.mean((10, 100), 5, neighbours="add/remove")
+
+
+@row(52, "the exponential mechanism: nationality", LAWS)
+def nationality() -> None:
+    found = tc.Exponential(sensitivity=1, epsilon=1).probabilities(VOTES)
+    weights = {name: exp(votes / 2) for name, votes in VOTES.items()}
+    for name, weight in weights.items():
+        assert found[name] == pytest.approx(weight / sum(weights.values()))
+    rows = {"nationality": [name for name, votes in VOTES.items() for _ in range(votes)]}
+    with tc.open(
+        rows, name="people", unit=tc.ROW, keys={"nationality": list(VOTES)}, budget=tc.PureDP(epsilon=1)
+    ) as db:
+        assert db.choose("nationality", epsilon=0.5).value in VOTES
+
+
+@row(53, "integral, non-negative outputs", "docs/explanation/tables.md")
+def integral() -> None:
+    with households.database("add/remove") as db:
+        counts = db.crosstab("Race", "UrbanRural", epsilon=0.1).to_pandas().iloc[:, -1]
+    assert all(int(count) == count >= 0 for count in counts)
+
+
+@row(54, "randomized response: p between 1/(1+e^ε) and e^ε/(1+e^ε)", FIRST)
+def response() -> None:
+    assert [round(tc.RandomizedResponse(epsilon=e).p, 4) for e in (0.5, 1, log(3))] == [0.6225, 0.7311, 0.75]
+    if OWN_P:
+        assert tc.RandomizedResponse(p=0.75).guarantee.epsilon == pytest.approx(log(3))
+
+
+@row(55, "Laplace O(1/ε) against randomized response O(√N)", LAWS)
+def local_price() -> None:
+    assert tc.Laplace(sensitivity=1, epsilon=1).error() == 3
+    errors = [tc.RandomizedResponse(epsilon=1).error(n=n) * n for n in (100, 10_000, 1_000_000)]
+    assert 5 < errors[1] / errors[0] < 15
+    assert 8 < errors[2] / errors[1] < 12
+    assert "people" in str(tc.figures.laplace_and_randomized_response(epsilon=1).to_dict())
+
+
+@row(56, "sequential composition", COMPOSITION)
+def sequential() -> None:
+    assert tc.compose([(tc.PureDP(epsilon=0.1), 7)]).epsilon(delta=0).upper == 0.7
+
+
+@row(57, "parallel composition: the largest ε", COMPOSITION)
+def parallel() -> None:
+    parts = [tc.PureDP(epsilon=e) for e in (0.1, 0.5, 0.2)]
+    assert tc.parallel(parts, neighbours="add/remove").epsilon == 0.5
+
+
+@row(58, "post-processing", DEFINITIONS)
+def post_processing() -> None:
+    with households.database("add/remove") as db:
+        assert db.plan("SELECT round(count(*), -1) AS n FROM ce", epsilon=0.1).cost.epsilon == 0.1
+
+
+@row(59, "advanced composition", COMPOSITION)
+def advanced() -> None:
+    total = tc.compose([(tc.PureDP(epsilon=0.01), 100)])
+    formula = 0.01 * (200 * log(1e6)) ** 0.5 + expm1(0.01)
+    assert total.epsilon(delta=1e-6, rule="advanced").upper == pytest.approx(formula)
+    assert total.epsilon(delta=1e-6).upper == pytest.approx(0.3923, abs=1e-4)
+
+
+@row(60, "the privacy loss: its value, and its mean at most ε(e^ε-1)", MOMENTS)
+def privacy_loss() -> None:
+    loss = tc.Laplace(sensitivity=1, epsilon=1).loss
+    assert loss.at(331, on=337, against=338) == 1
+    assert loss.mean == pytest.approx(0.4621, abs=1e-4)
+    assert loss.mean <= expm1(1)
+    many = tc.compose([(tc.PureDP(epsilon=0.1), 100)]).loss
+    azuma = 100 * 0.1 * expm1(0.1) + 0.1 * (200 * log(1e6)) ** 0.5
+    assert many.exceeds(epsilon=azuma).upper <= 1e-6
+
+
+@row(61, "low-dimensional statistics", SQL)
+def statistics() -> None:
+    with households.database("add/remove") as db:
+        found = db.sql("SELECT Race, count(*) AS n FROM ce GROUP BY Race", epsilon=0.5)
+    assert len(found) == 6
