@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -137,6 +139,33 @@ def test_a_name_cannot_start_a_line_of_the_log(caplog: pytest.LogCaptureFixture)
     (record,) = caplog.records
     assert "\n" not in record.getMessage()
     assert "\x1b" not in record.getMessage()
+
+
+@pytest.mark.parametrize("name", ["eve record=99 analyst=bob", 'eve" record="9', "eve=1", "eve\\"])
+def test_a_name_cannot_add_a_fact_to_a_line_of_the_log(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="tacit")
+    activity.note("charge", record=1, analyst=name, query="abc")
+    (line,) = [record.getMessage() for record in caplog.records]
+    words = re.findall(r'(?:"(?:[^"\\]|\\.)*"|[^\s"])+', line)
+    assert [word.partition("=")[0] for word in words] == ["charge", "record", "analyst", "query"]
+    assert json.loads(words[2].removeprefix("analyst=")) == name
+
+
+def test_a_log_that_fails_does_not_lose_an_answer() -> None:
+    db, log = opened(), logging.getLogger("tacit")
+
+    def fail(_: logging.LogRecord) -> bool:
+        raise ValueError
+
+    before = log.level
+    log.addFilter(fail)
+    log.setLevel(logging.INFO)
+    try:
+        assert counted(lambda: db.count(epsilon=0.25)) == {"charges": 1, "answers": 1}
+    finally:
+        log.removeFilter(fail)
+        log.setLevel(before)
+    assert [entry.outcome for entry in db.ledger.entries()] == ["answered"]
 
 
 def test_counters_are_exact_in_threads_and_start_again_in_a_child() -> None:

@@ -18,17 +18,21 @@ from sqlglot import parse_one
 
 import tacit as tc
 from tacit.database import Database
-from tacit.deriving import _enlarged
+from tacit.deriving import _enlarged, _recorded
 from tacit.engines.duckdb import sandbox
 from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.errors import InvalidError, RefusedError
 from tacit.guarantees.filters import Spent
 from tacit.ledger.sql_ledger import SqlLedger
+from tacit.query.aggregates.tree_summary import SummarizedTree
+from tacit.query.noise_law import NoiseLaw
 from tacit.query.pricing.joint_price import JointPrice
 from tacit.query.pricing.price import Cost, Price
+from tacit.query.results import answer_codec
 from tacit.query.results.derived_intervals import separate_intervals
 from tacit.query.results.derived_release import DerivedRelease
 from tacit.query.results.noise_draws import draws, seeded
+from tacit.query.results.release import Release
 from tacit.quotes import DerivedQuote
 
 EXACT = 10.0**9
@@ -347,6 +351,53 @@ def test_found_groups_have_no_simulated_interval_of_their_count_of_units() -> No
         assert "about the groups that were found" in str(answer)
         assert ends(answer)["n"]
         assert answer.without_interval["share"] == "one of the released values in it has no noise that can be simulated"
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_quantiles_beside_a_count_do_not_prevent_its_interval(
+    db: Database, monkeypatch: pytest.MonkeyPatch, *, dropped: bool
+) -> None:
+    if dropped:
+        monkeypatch.setattr("tacit.query.aggregates.tree_summary.MOST_BYTES", 0)
+    tree = ", ".join(f"quantile_cont(cost, 0.{digit}) AS q{digit}" for digit in range(1, 8))
+    inner = f"SELECT region, count(*) AS n, {tree} FROM visits GROUP BY region"
+    answer = db.sql(f"SELECT region, n / 2 AS half, q5 + 1 AS q FROM ({inner})", epsilon=1)
+    assert isinstance(answer, DerivedRelease)
+    (released,) = answer.releases.values()
+    assert {type(law) for law in released.price.noise} == {NoiseLaw}  # a tree, whose noise is added
+    assert isinstance(released.cells[0].released[-1], SummarizedTree) == dropped
+    half, q = answer.columns()[1:]
+    for value, pair in zip(half.values, half.ends or (), strict=True):
+        assert pair is not None
+        assert isinstance(value, float)
+        assert pair[0] < value < pair[1]
+    assert q.ends is not None
+    assert "half" in str(answer)
+
+
+def test_an_answer_has_as_many_rows_as_its_table(db: Database) -> None:
+    answer = db.sql(SHARES, epsilon=1)
+    assert (len(answer), bool(answer)) == (len(answer.table), True) == (4, True)
+    assert len(db.sql(T + "SELECT max(n) AS m FROM t", epsilon=1)) == 1
+
+
+def test_the_record_is_written_only_if_it_is_stored_and_is_compact(monkeypatch: pytest.MonkeyPatch) -> None:
+    written, to_text = list[str](), answer_codec.to_text
+
+    def noted(answer: Release) -> str:
+        written.append(to_text(answer))
+        return written[-1]
+
+    monkeypatch.setattr(answer_codec, "to_text", noted)
+    opened().sql(U + "SELECT sum(n) AS n, sum(s) AS s FROM t JOIN u USING (region)", epsilon=1)
+    assert not written
+    db = opened(data_version="1")
+    answer = db.sql(U + "SELECT sum(n) AS n, sum(s) AS s FROM t JOIN u USING (region)", epsilon=1)
+    assert isinstance(answer, DerivedRelease)
+    assert written == [to_text(each) for each in answer.releases.values()]
+    record = _recorded(list(answer.releases.values()))
+    assert json.loads(record) == {"released": [json.loads(each) for each in written[:2]]}
+    assert len(record) <= sum(map(len, written[:2])) + len('{"released":[,]}')
 
 
 def test_other_confidences_and_conversions(db: Database) -> None:

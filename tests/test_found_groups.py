@@ -14,6 +14,7 @@ import pytest
 
 import tacit as tc
 from tacit.database import Database
+from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.errors import InvalidError
 from tacit.guarantees.events import Neighbours
 
@@ -44,6 +45,16 @@ def opened(
     settings |= {"bounds": {"income": (0, 100)}, "types": {"day": "date"}}
     data = people() if data is None else data
     return tc.open(data, name="t", budget=budget, neighbours=neighbours, **(settings | more))  # type: ignore[arg-type]
+
+
+def test_tables_that_an_interrupt_left_behind_are_replaced() -> None:
+    db = opened()
+    engine = db._session.engine("t")
+    assert isinstance(engine, DuckDBEngine)
+    for name in ("found", "shown"):
+        engine._connection.execute(f"CREATE TEMP TABLE {name} AS SELECT 1 AS left_behind")
+    answer = db.sql("SELECT town, count(DISTINCT person) AS n, median(income) AS m FROM t GROUP BY town", **SURE)
+    assert len(answer) == 4
 
 
 def test_groups_are_found_null_is_one_of_them_and_a_lonely_unit_is_not() -> None:

@@ -21,6 +21,10 @@ def run() -> None:
     stops = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not if the parent process ignores it
     if stops:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C during the imports ends the process, without a traceback
+    is_silent = sys.stdout is None
+    _open_streams()
+    if is_silent:
+        _end(_refusal())
     from tacit.cli import main  # noqa: PLC0415 - after the lines above
 
     if stops:
@@ -31,6 +35,30 @@ def run() -> None:
         if isinstance(end.code, int):
             _end(end.code)
         raise
+
+
+def _refusal() -> int:
+    """Report that standard output is closed, and return the exit code."""
+    from tacit.cli.output import print_error  # noqa: PLC0415 - as above
+    from tacit.errors import InvalidError  # noqa: PLC0415 - as above
+
+    error = InvalidError("Standard output is closed.", argument="stdout", hint="Redirect it to a file.")
+    error.unspent = True
+    return print_error(error, as_json="--json" in sys.argv[1:])
+
+
+def _open_streams() -> None:
+    """Open the null device in place of each standard stream that is closed.
+
+    Otherwise the next file that is opened, such as a ledger, gets its number, and a library that writes a message to
+    number 1 or 2 would write into that file.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:  # a file that Python opened before has the number
+                os.close(null)
+            setattr(sys, name, open(os.devnull if null != number else number, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
 
 
 def _end(code: int) -> None:

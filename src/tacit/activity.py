@@ -7,14 +7,21 @@ A line has the number of the ledger's record, the analyst, a hash of the query a
 the text of a query, the message of an error or a value of the data: a query may contain names, and a log is often
 readable by more people than the ledger. The record's number leads to the text for those who may read the ledger.
 
+A value with a space, a quote or an equals sign is written in quotes, so that no name adds a fact to a line. If a
+handler or a filter of the log raises, the error is dropped: the query may be charged already, and its answer must not
+be lost.
+
 Both are safe in threads. After a fork, the counters of the child start at 0.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import re
 import sys
+from contextlib import suppress
 from hashlib import sha256
 from threading import Lock
 from typing import Literal, TypeAlias
@@ -52,6 +59,7 @@ _PLURALS: dict[Kind, str] = {
 LOGGER = logging.getLogger("tacit")
 LOGGER.addHandler(logging.NullHandler())
 
+_PLAIN = re.compile(r"[^\s=\"\\]+")
 _GUARD = Lock()
 _COUNTS: dict[Kind, int] = dict.fromkeys(_PLURALS, 0)
 
@@ -77,8 +85,19 @@ def note(kind: Kind, text: str = "", **facts: object) -> None:
     with _GUARD:
         _COUNTS[kind] += 1
     if LOGGER.isEnabledFor(_LEVELS[kind]):
-        words = [f"{name}={visible(str(fact))}" for name, fact in facts.items() if fact not in ("", None)]
-        LOGGER.log(_LEVELS[kind], "%s", " ".join(filter(None, [kind, text, *words])))
+        words = [f"{name}={_quoted(str(fact))}" for name, fact in facts.items() if fact not in ("", None)]
+        with suppress(Exception):
+            LOGGER.log(_LEVELS[kind], "%s", " ".join(filter(None, [kind, text, *words])))
+
+
+def _quoted(value: str) -> str:
+    r"""Return a value as one word, in quotes if it has a character that separates facts.
+
+    >>> print(_quoted("ann"), _quoted("eve record=7"), _quoted('a"b'))
+    ann "eve record=7" "a\"b"
+    """
+    shown = visible(value)
+    return shown if _PLAIN.fullmatch(shown) else json.dumps(shown, ensure_ascii=False)
 
 
 def note_refusal(error: TacitError) -> None:

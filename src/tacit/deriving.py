@@ -316,9 +316,13 @@ def answer(session: Session, quote: DerivedQuote, key: str | None) -> DerivedRel
         ]
         return replace(_computed(session, quote, releases, context), repeated=True)
     releases = session.released_together(quote.inner, ticket)
-    recorded = json.dumps({"released": [json.loads(answer_codec.to_text(each)) for each in releases]})
-    session.finish(ticket, ANSWERED, recorded if session.data_version or key else None)
+    session.finish(ticket, ANSWERED, _recorded(releases) if session.data_version or key else None)
     return _computed(session, quote, releases, context)
+
+
+def _recorded(releases: Sequence[Release]) -> str:
+    """Return the record of released tables; their texts are joined, because parsed ones take much more memory."""
+    return f'{{"released":[{",".join(map(answer_codec.to_text, releases))}]}}'
 
 
 def _request(session: Session, quote: DerivedQuote, key: str | None) -> Request:

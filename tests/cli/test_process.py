@@ -103,6 +103,44 @@ def test_output_that_cannot_be_written_at_the_end_is_an_error() -> None:
     assert (done.returncode, "No space left on device" in done.stderr) == (120, True)
 
 
+def redirected(folder: Path, streams: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a query in a shell that redirects its streams."""
+    query = [sys.executable, "-m", "tacit", "query", "visits.toml", SQL, "--epsilon", "1", "--yes", *words]
+    return subprocess.run(  # noqa: S603 - as above
+        ["/bin/sh", "-c", f'"$@" {streams}', "sh", *query], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def charges(folder: Path) -> int:
+    return start(folder, "ledger", "show", "visits.toml").stdout.count("SELECT")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of Unix closes streams")
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_closed_output_is_refused_before_the_charge(folder: Path, words: tuple[str, ...]) -> None:
+    done = redirected(folder, ">&-", *words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "Standard output is closed." in done.stderr
+    assert "Nothing was spent." in done.stderr
+    assert not (folder / "visits.ledger").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="as above")
+def test_closed_input_and_errors_do_not_lose_the_answer(folder: Path) -> None:
+    done = redirected(folder, "<&- 2>&-")
+    assert (done.returncode, done.stdout.split()[0], charges(folder)) == (0, "ward", 1)
+    assert start(folder, "ledger", "verify", "visits.toml").returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_an_answer_that_cannot_be_written_is_reported_as_charged(folder: Path) -> None:
+    done = redirected(folder, ">/dev/full")
+    assert (done.returncode, charges(folder)) == (4, 1)
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("Error")]
+    assert "The query was charged, but its answer could not be written: No space left on device." in line
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("package", ["tacit", "tacit.mechanisms"])
 def test_the_names_of_a_package_are_imported_on_their_first_use(package: str) -> None:
     program = (

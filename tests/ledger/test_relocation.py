@@ -7,6 +7,7 @@ import random
 import signal
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from threading import Thread
 from time import sleep
 
@@ -187,6 +188,27 @@ def test_a_sealed_ledger_is_continued_at_its_own_place_only(places: tuple[Site, 
         move(old.location, new.location)
     assert [admits(site) for site in (old, new, elsewhere)] == [False, False, True]
     assert verify(elsewhere.open(version="1")).holds
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_sealed_ledger_is_not_the_place_that_it_was_moved_to(kind: str, sites: Sites) -> None:
+    old, new = sites(kind), sites("sqlite")
+    old.open().close()
+    assert move(old.location, new.location).holds
+    with pytest.raises(LedgerError, match="already exists and is not empty"):
+        move(old.location, old.location)
+
+
+def test_a_file_that_has_the_ledger_cannot_be_declared_lost(sites: Sites) -> None:
+    old, new, other = (sites("sqlite") for _ in range(3))
+    old.open(version="1").close()
+    assert move(old.location, new.location).holds
+    with pytest.raises(LedgerError, match=r"is not lost: the ledger was moved there\. Nothing was moved"):
+        move(old.location, other.location, lost=True)
+    assert [admits(site) for site in (old, new, other)] == [False, True, False]
+    Path(new.location).write_bytes(b"not a database any more" * 400)
+    assert move(old.location, other.location, lost=True).holds
+    assert admits(other)
 
 
 def test_a_place_that_is_not_empty_is_refused(places: tuple[Site, Site]) -> None:

@@ -213,5 +213,28 @@ def test_a_record_is_within_its_size(items: str) -> None:
     assert len(answer_codec.to_text(answer)) <= size <= 4 * len(answer_codec.to_text(answer))
 
 
+@pytest.mark.parametrize("letter", ["a", "東", '"', "\U0001f40d"])
+def test_keys_in_any_script_are_within_the_size_of_a_record(letter: str) -> None:
+    keys = [f"{letter * 12}{index}" for index in range(50)]
+    terms = {"unit": tc.ROW, "bounds": {"x": (0, 1)}, "keys": {"k": keys}, "budget": tc.PureDP(epsilon=1)}
+    db = tc.open({"k": keys, "x": [0.5] * 50}, name="t", **terms)  # type: ignore[arg-type]
+    answer = db.sql("SELECT k, count(*) AS n FROM t GROUP BY k", epsilon=1)
+    size = record_size(answer.plan)
+    assert size is not None
+    assert len(answer_codec.to_text(answer)) <= size <= 3 * len(answer_codec.to_text(answer))
+
+
+def test_large_sums_are_within_the_size_of_a_record() -> None:
+    names, keys = [f"x{index}" for index in range(12)], list(range(4))
+    rows = {"k": keys * 5, **dict.fromkeys(names, [9e8] * 20)}
+    terms = {"unit": tc.ROW, "bounds": dict.fromkeys(names, (0, 10**9)), "keys": {"k": keys}}
+    db = tc.open(rows, name="t", budget=tc.PureDP(epsilon=1), **terms)  # type: ignore[arg-type]
+    sums = ", ".join(f"sum({name}) AS {name}" for name in names)
+    answer = db.sql(f"SELECT k, {sums} FROM t GROUP BY k", epsilon=1e-6)  # noqa: S608 - as above
+    size = record_size(answer.plan)
+    assert size is not None
+    assert len(answer_codec.to_text(answer)) <= size <= 3 * len(answer_codec.to_text(answer))
+
+
 def test_sizes_are_rounded_up() -> None:
     assert [size_text(size) for size in (0, 1, 1000, 1001, 10**9)] == ["0 B", "1 B", "1 kB", "1.1 kB", "1 GB"]

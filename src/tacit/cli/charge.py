@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -9,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from tacit import opening
-from tacit.cli.output import INTERRUPTED, print_abort, say, stderr_console, working
+from tacit.cli.output import INTERRUPTED, drop_output, print_abort, say, stderr_console, working
 from tacit.database import Database
 from tacit.engines.sources import home_of
-from tacit.errors import NOTHING_SPENT, BudgetError, RefusedError, TacitError
+from tacit.errors import NOTHING_SPENT, BudgetError, RefusedError, SourceError, TacitError
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.ledger import Ledger, history
 from tacit.ledger.memory import MemoryLedger
@@ -111,7 +112,16 @@ def _release(db: Database, release: Callable[[Database], T], show: Callable[[T, 
             answer = release(db)
     except KeyboardInterrupt:
         return print_abort(INTERRUPTED, as_json=json)
-    show(answer, db)
+    try:
+        show(answer, db)
+    except BrokenPipeError:
+        raise  # the reader has seen enough
+    except OSError as error:
+        drop_output()
+        raise SourceError(
+            f"The query was charged, but its answer could not be written: {os.strerror(error.errno or 0)}.",
+            hint="If the query had --request or the policy has a data_version, ask again: a recorded answer is free.",
+        ) from None
     return 0
 
 

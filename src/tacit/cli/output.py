@@ -81,6 +81,11 @@ def put_json(content: dict[str, object], *, ascii_only: bool = True) -> None:
     print(to_json({"schema": SCHEMA, **content}, ascii_only=ascii_only), flush=True)
 
 
+def drop_output() -> None:
+    """Drop what could not be written to stdout, so that the end of the process does not try again."""
+    sys.stdout = io.StringIO()
+
+
 class _TerminalStream:
     """Standard output on a terminal: characters that would control it are written as escapes."""
 

@@ -19,7 +19,8 @@ so a seal is continued at one place only. After a crash, the same command contin
 and 4 neither place admits charges.
 
 If the new place is lost after the seal, `lost=True` seals the old ledger again, for another place. The steward then
-declares that nobody can ever use the lost place: two continued ledgers would be two budgets.
+declares that nobody can ever use the lost place: two continued ledgers would be two budgets. If the place is a file
+that this process can read and that has the ledger, the declaration is refused.
 
 If a query was charged before the seal and its outcome arrives after it, it stays pending in the new ledger. Its charge
 stands.
@@ -28,8 +29,10 @@ stands.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from datetime import datetime
 from os import PathLike
+from pathlib import Path
 from secrets import token_hex
 
 from sqlalchemy import Connection, insert, select
@@ -59,7 +62,10 @@ def move(old: str | PathLike[str], new: str | PathLike[str], *, lost: bool = Fal
     with before_charge():
         source, target = open_store(old, must_exist=True), open_store(new)
         try:
-            token = _reserve(target, _last_seal(source), lost=lost)
+            last = _last_seal(source)
+            if last is not None and lost:
+                _refuse_present(last)
+            token = _reserve(target, last, lost=lost)
             if token is not None:
                 _rehearse(old, target)
                 _seal(source, token, target.place, lost=lost)
@@ -92,7 +98,7 @@ def _reserve(target: Store, seal: Record | None, *, lost: bool) -> str | None:
     with target.writing() as connection:
         target.lock_creation(connection)
         kind = contents(connection)
-        if kind == "ledger" and seal is not None and _record(connection, seal.number) == seal:
+        if kind == "ledger" and seal is not None and _continues(connection, seal):
             return None
         if kind not in ("nothing", "reserved"):
             raise _not_moved(f"{target.name} already exists and is not empty.", "Choose another place.")
@@ -107,6 +113,26 @@ def _reserve(target: Store, seal: Record | None, *, lost: bool) -> str | None:
             RESERVATION.create(connection)
             connection.execute(insert(RESERVATION), {"token": token})
         return token
+
+
+def _continues(connection: Connection, seal: Record) -> bool:
+    """Return whether a ledger continues the sealed one; the sealed ledger itself and copies of it do not."""
+    after = _record(connection, seal.number + 1)
+    return _record(connection, seal.number) == seal and after is not None and after.kind == MOVED
+
+
+def _refuse_present(seal: Record) -> None:
+    """Raise LedgerError if the place of a seal is a file that has the ledger: it is not lost.
+
+    A file that cannot be read or is corrupt counts as lost.
+    """
+    place, is_there = seal.fields["to"], False
+    if "://" not in place and Path(place).is_file():
+        store = open_store(place, must_exist=True)
+        with closing(store), suppress(LedgerError), store.reading() as connection:
+            is_there = contents(connection) == "ledger" and _continues(connection, seal)
+    if is_there:
+        raise _not_moved(f"{place} is not lost: the ledger was moved there.", "Move it from there.")
 
 
 def _token(connection: Connection) -> str | None:

@@ -284,7 +284,10 @@ def open_store(location: str | PathLike[str], *, must_exist: bool = False) -> St
         raise _invalid_location(show(name))
     if "://" in name:
         return _open_server(name)
-    path = Path(name).expanduser().absolute()
+    try:
+        path = Path(name).expanduser().absolute()
+    except RuntimeError:  # ~name of an unknown user
+        raise _invalid_location(show(name)) from None
     if not path.parent.is_dir():
         raise LedgerError(
             f"Ledger {name} cannot be created: folder {path.parent} does not exist.",

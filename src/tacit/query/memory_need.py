@@ -30,14 +30,16 @@ The memory of the engine is not in these numbers; DuckDB runs in the asking proc
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil
 
 from tacit.errors import RefusedError
 from tacit.query.aggregates.tree_summary import BYTES_OF_COUNT, drops_trees, kept_misses, trees_of
+from tacit.query.expressions import Value
 from tacit.query.histograms import groups_at_once
-from tacit.query.plan import Plan
+from tacit.query.plan import Bundle, Plan
 from tacit.query.rank_scores import widths
 
 LARGE = 500_000_000
@@ -55,6 +57,7 @@ _BINNED, _COUNT, _TREE_COUNT = 40 * _MB, 40, 120
 _GROUP, _KEY, _BUNDLE, _INTEGER, _OUTPUT = 500, 100, 350, 100, 60
 _USUAL_MISS = Fraction(1, 20)
 _DIGITS, _FLOAT, _CELL = 12, 20, 40
+_UNITS_OF_GROUP = 10**6
 _COPIES = 2
 _SECONDS_A_DRAW, _SECONDS_A_WEIGHT = 8e-5, 4.5e-9
 _SECONDS_A_COUNT, _SECONDS_AN_EDGE = 4e-8, 7e-8
@@ -103,17 +106,29 @@ def _summary_numbers(plan: Plan) -> int:
 
 
 def record_size(plan: Plan) -> int | None:
-    """Return the bytes of the record of an answer, an upper end if its integers have at most 12 digits."""
+    """Return the bytes of the record of an answer: an upper end if a group has at most a million units."""
     if plan.cells is None:
         return None
     dropped = drops_trees(plan, plan.cells)
     levels = {index for tree in trees_of(plan) for index in tree}
-    widths = [0 if dropped and index in levels else bundle.width for index, bundle in enumerate(plan.bundles)]
-    keys = sum(
-        max((len(repr(value)) for value in column), default=0) for factor in plan.factors for column in factor.columns
-    )
+    sizes = [
+        0 if dropped and index in levels else _digits(each) * each.width for index, each in enumerate(plan.bundles)
+    ]
+    keys = sum(max(map(_key_size, column), default=0) for factor in plan.factors for column in factor.columns)
     quantiles = _FLOAT * _summary_numbers(plan) if dropped else 0
-    return plan.cells * (_CELL + keys + sum(3 + _DIGITS * width for width in widths) + quantiles)
+    return plan.cells * (_CELL + keys + sum(3 + size for size in sizes) + quantiles)
+
+
+def _digits(bundle: Bundle) -> int:
+    """Return the bytes of one integer of a bundle with its sign and a comma; what is drawn is a small integer."""
+    if bundle.rank is not None or bundle.values is not None:
+        return _DIGITS
+    return max(_DIGITS, len(str(bundle.contribution * _UNITS_OF_GROUP)) + 2)
+
+
+def _key_size(value: Value) -> int:
+    """Return the bytes of a key, at least: JSON writes other letters than those of ASCII as six bytes or more."""
+    return len(json.dumps(value) if isinstance(value, str) else repr(value))
 
 
 def check_memory(plans: Sequence[Plan], limit: int, *, recorded: bool = False) -> None:

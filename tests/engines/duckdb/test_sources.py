@@ -122,6 +122,11 @@ def test_nothing_but_the_source_can_be_read_and_nothing_written(made: Callable[[
     opened.close()
 
 
+def test_no_bar_of_progress_is_written_to_standard_output() -> None:
+    connection = open_duckdb(pd.DataFrame({"x": [1]}))._connection
+    assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
+
+
 def test_the_columns_of_objects_of_pandas_are_text_whatever_they_hold() -> None:
     frame = pd.DataFrame({"id": [1, 2, 3], "mixed": pd.Series(["x", 5, None], dtype=object)})
     opened = open_duckdb(frame, threads=1)

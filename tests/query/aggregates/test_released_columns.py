@@ -20,7 +20,13 @@ from tacit.query.plan import Ask, Bundle, Measure
 from tacit.query.pricing.partition_selection import TruncatedLaplace
 
 TABLE = table(groups=2, rows=3)
-INTEGERS = st.one_of(st.integers(-(2**12), 2**12), st.integers(-(2**54), 2**54), st.integers(-(2**90), 2**90))
+INTEGERS = st.one_of(
+    st.integers(-(2**12), 2**12),
+    st.integers(-(2**54), 2**54),
+    st.integers(2**60, 2**64),
+    st.integers(-(2**64), -(2**60)),
+    st.integers(-(2**90), 2**90),
+)
 CONFIDENCES = st.sampled_from([0.5, 0.95, 1 - Fraction(1, 10**20)])
 LAWS = [
     NoiseLaw(law="laplace", amount=Fraction(7, 2), sensitivity=1, moving=1),

@@ -85,7 +85,7 @@ def test_threads_are_a_whole_number(value: object) -> None:
         read_threads(value)
 
 
-@pytest.mark.parametrize("value", ["", " ", "a\0b", 5, True, b"/scratch", None])
+@pytest.mark.parametrize("value", ["", " ", "a\0b", 5, True, b"/scratch", None, "~nobody-has-this-name/x"])
 def test_a_directory_is_a_path(value: object) -> None:
     assert read_temporary("~/x") == Path("~/x").expanduser()
     with pytest.raises(InvalidError, match=r"^temporary must be the path of a directory"):

@@ -128,10 +128,13 @@ class DuckDBEngine(StatementEngine):
         return self._stoppable(lambda: self._connection.execute(sql, parameters).fetchnumpy())
 
     def _discover(self, run: StatementRunner, passes: Passes, secret: Secret, choose: Choose) -> DiscoveredGroups:
-        """Return the chosen groups. All groups stay in the database while this runs; only their units are read."""
+        """Return the chosen groups. All groups stay in the database while this runs; only their units are read.
+
+        If an interrupt stops the DROP of a table, the next query replaces the table.
+        """
         connection, first = self._connection, passes.first
         try:
-            run(f"CREATE TEMP TABLE {_FOUND} AS {first.sql}", parameters_of(first, secret))
+            run(f"CREATE OR REPLACE TEMP TABLE {_FOUND} AS {first.sql}", parameters_of(first, secret))
             units = self._arrays(f"SELECT rowid, CAST(s0 AS BIGINT) FROM {_FOUND} ORDER BY rowid")  # noqa: S608 - built here
             numbers, counts = units.values()
             chosen, found = np.sort(choose(counts)), FoundGroups(first)
@@ -165,7 +168,8 @@ class DuckDBEngine(StatementEngine):
         by = ", ".join(f"g{index}" for index in range(passes.first.keys))
         places = f"SELECT UNNEST($numbers::BIGINT[]) AS number, UNNEST(RANGE({len(chosen)})) AS place"
         run(
-            f"CREATE TEMP TABLE {SHOWN} AS SELECT {by}, place FROM {_FOUND} JOIN ({places}) ON {_FOUND}.rowid = number",  # noqa: S608 - as above
+            f"CREATE OR REPLACE TEMP TABLE {SHOWN} AS "  # noqa: S608 - as above
+            f"SELECT {by}, place FROM {_FOUND} JOIN ({places}) ON {_FOUND}.rowid = number",
             {"numbers": chosen},
         )
         return [

@@ -73,7 +73,9 @@ def connect(settings: EngineSettings, spill: Path | None) -> duckdb.DuckDBPyConn
         **({} if threads is None else {"threads": threads}),
         **({} if settings.memory is None else {"memory_limit": f"{settings.memory}B"}),
     }
-    return duckdb.connect(":memory:", config=config)
+    connection = duckdb.connect(":memory:", config=config)
+    connection.execute("SET enable_progress_bar = false")  # a Python prompt or `python -c` would show it on stdout
+    return connection
 
 
 def _threads(settings: EngineSettings) -> int | None:

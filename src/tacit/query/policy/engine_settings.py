@@ -116,7 +116,10 @@ def read_temporary(value: object, name: str = "temporary") -> Path:
     text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         raise bad_value(name, value, DIRECTORY)
-    return Path(text).expanduser()
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # ~name of an unknown user
+        raise bad_value(name, value, DIRECTORY) from None
 
 
 _READERS: Final[Mapping[str, Callable[[object, str], Any]]] = {

@@ -25,7 +25,7 @@ from tacit.query.results.derived_intervals import (
     separate_intervals,
 )
 from tacit.query.results.intervals import read_confidence
-from tacit.query.results.noise_draws import draws, is_drawable, seeded
+from tacit.query.results.noise_draws import draws, is_drawable, is_linear, seeded
 from tacit.query.results.outer_tables import Computation, OuterTable, drawn_table, end_table, released_table
 from tacit.query.results.receipt import SCHEMA, receipt
 from tacit.query.results.release import Release
@@ -78,14 +78,14 @@ class DerivedRelease(Release):
         """The private aggregates, by their names in the query."""
         return {each.label: self.releases[each.table] for each in self.outer.inner}
 
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.table)
+
     @property
     def table(self) -> Table:
         """The answer as a table; if it could not be computed, the first released table."""
         return self.result if self.result is not None else next(iter(self.releases.values())).table
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.table)
 
     # --- intervals ----------------------------------------------------------------------------------------------------
 
@@ -188,23 +188,20 @@ class DerivedRelease(Release):
     def _draws(self, sql: str, count: int) -> list[list[Row]] | None:
         """Return the rows of a query for each draw of its released tables; the draws are made once."""
         if (sql, count) not in self._drawn:
-            tables = self._drawn_tables(count)
-            self._drawn[sql, count] = (
-                None if tables is None else self.computation.run_draws([*tables, *self.public], sql, count)
-            )
+            tables = [*self._drawn_tables(count), *self.public]
+            self._drawn[sql, count] = self.computation.run_draws(tables, sql, count)
         return self._drawn[sql, count]
 
-    def _drawn_tables(self, count: int) -> list[OuterTable] | None:
+    def _drawn_tables(self, count: int) -> list[OuterTable]:
+        """Return released tables with draws of their linear columns; no simulated column uses another noisy one."""
         random, tables = seeded(list(self.releases.values())), list[OuterTable]()
         for name, each in self.releases.items():
             noisy = [
                 column
                 for column, output in each.plan.outputs
-                if is_noisy(output) and output.kind in _NUMBERS and is_drawable(each, output)
+                if is_noisy(output) and is_linear(each.plan, output) and is_drawable(each, output)
             ]
             drawn = draws(each, noisy, count, random)
-            if drawn is None:
-                return None
             tables.append(drawn_table(name, each, dict(zip(noisy, drawn, strict=True)), count))
         return tables
 

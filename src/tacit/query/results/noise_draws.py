@@ -27,10 +27,9 @@ from math import prod
 import numpy as np
 
 from tacit.arrays import Floats
-from tacit.query.aggregates import estimates
+from tacit.query.aggregates import STATISTICS
 from tacit.query.aggregates.margins import FITTED, Fit, Fitted
 from tacit.query.aggregates.statistic import Released
-from tacit.query.evaluate import evaluate_output
 from tacit.query.expressions import Value
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Bundle, Noisy, Output, Plan
@@ -42,7 +41,6 @@ _LINEAR = frozenset({"count", "count_units", "count_distinct", "sum"})
 _STEP = 2**24
 _SMALL = 32
 _FAR = 40
-_MOST_EVALUATIONS = 300_000
 
 
 def seeded(releases: Sequence[Release]) -> np.random.Generator:
@@ -74,24 +72,18 @@ def is_fitted(plan: Plan) -> bool:
     return any(aggregate.ask.function in FITTED for aggregate in plan.aggregates)
 
 
-def draws(release: Release, names: Sequence[str], count: int, random: np.random.Generator) -> list[Floats] | None:
-    """Return draws of some outputs, each as an array of cells by draws; None if there are too many to compute."""
+def draws(release: Release, names: Sequence[str], count: int, random: np.random.Generator) -> list[Floats]:
+    """Return draws of some outputs that are linear (`is_linear`), each as an array of cells by draws."""
     outputs = dict(release.plan.outputs)
     if is_fitted(release.plan):
         noise: dict[int, Floats] = {}
         return [_fitted_draws(release, outputs[name], count, random, noise) for name in names]
-    wanted = [outputs[name] for name in names]
-    linear = [isinstance(output, Noisy) and _is_linear(release.plan, output.place) for output in wanted]
-    if not all(linear) and len(release.cells) * count > _MOST_EVALUATIONS:
-        return None
+    places = [output.place for output in (outputs[name] for name in names) if isinstance(output, Noisy)]
     results = [np.empty((len(release.cells), count)) for _ in names]
     for row, cell in enumerate(release.cells):
         parts = [_noise(each.noise, len(each.integers), count, random) for each in cell.released]
-        for output, straight, result in zip(wanted, linear, results, strict=True):
-            if straight and isinstance(output, Noisy):
-                result[row] = _linear_draws(release.plan, output.place, cell, parts)
-            else:
-                result[row] = _evaluated_draws(release.plan, output, cell, parts, count)
+        for place, result in zip(places, results, strict=True):
+            result[row] = _linear_draws(release.plan, place, cell, parts)
     return results
 
 
@@ -111,18 +103,6 @@ def _linear_draws(plan: Plan, place: int, cell: Cell, noise: Sequence[Floats]) -
     return drawn
 
 
-def _evaluated_draws(plan: Plan, output: Output, cell: Cell, noise: Sequence[Floats], count: int) -> Floats:
-    """Return draws of any output, each computed from its integers; NaN for NULL."""
-    values = np.empty(count)
-    for number in range(count):
-        drawn = [
-            Released(each.bundle, [int(x - z) for x, z in zip(each.integers, part[:, number], strict=True)], each.noise)
-            for each, part in zip(cell.released, noise, strict=True)
-        ]
-        values[number] = _number(evaluate_output(output, estimates(plan, drawn), cell.keys))
-    return values
-
-
 def _shifted(released: Sequence[Released], index: int, place: int, step: int) -> list[Released]:
     integers = [int(x) + (step if other == place else 0) for other, x in enumerate(released[index].integers)]
     moved = Released(released[index].bundle, integers, released[index].noise)
@@ -130,7 +110,10 @@ def _shifted(released: Sequence[Released], index: int, place: int, step: int) ->
 
 
 def _estimate(plan: Plan, place: int, released: Sequence[Released]) -> float:
-    return _number(estimates(plan, released)[place])
+    """Return the estimate of one aggregate; those of others, such as quantiles, may take long."""
+    aggregate = plan.aggregates[place]
+    own = [released[index] for index in aggregate.bundles]
+    return _number(STATISTICS[aggregate.ask.function].estimate(aggregate.ask, own))
 
 
 def _number(value: Value) -> float:
