@@ -21,12 +21,11 @@ _FITS = 2**62
 def integer_column(values: Sequence[int | Decimal | None]) -> WideInts:
     """Return the integers of a column; NULL is 0.
 
+    Every value takes the same steps, so the time does not tell whether one is NULL, as in an empty group.
+
     >>> integer_column([1, None, Decimal(2)]), integer_column([2**64]).dtype
     (array([1, 0, 2]), dtype('O'))
     """
-    column = np.array(values)
-    if column.dtype == np.int64:
-        return column
     return wide_integers([0 if value is None else int(value) for value in values])
 
 
