@@ -25,6 +25,7 @@ from tacit.query.plan import Plan
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.policy.arguments import ARGUMENTS
 from tacit.query.policy.declaration import Policy
+from tacit.query.policy.engine_settings import EngineSettings
 from tacit.session import SOURCE_FAILED
 
 VISITS = TablePolicy(
@@ -57,7 +58,7 @@ def book(ledger: Any, budget: Any, analysts: dict[str, PureDP] | None = None) ->
 class Engine:
     """Answer with zeros, or call the given function; record what happens in a list."""
 
-    name = "visits"
+    name, settings = "visits", EngineSettings()
 
     def __init__(self, seen: list[str], fails: Callable[[], Sequence[Sequence[int]]] | None = None) -> None:
         self.seen, self.fails = seen, fails
@@ -87,6 +88,8 @@ class Engine:
 
 class Untouchable:
     """An engine whose every method raises but those that read nothing: the check of a plan, and whether it is there."""
+
+    settings = EngineSettings()
 
     def check(self, plan: Plan) -> None:
         pass

@@ -280,7 +280,7 @@ def test_nothing_in_public_shows_the_noisy_threshold(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(above_threshold, "discrete_laplace", lambda _scale, size: np.full(size, SECRET))
     one = AboveThreshold(sensitivity=1, epsilon=1, threshold=0)
     public = [name for name in dir(one) if not name.startswith("_")]
-    assert public == ["confidence", "error", "event", "fired", "for_error", "guarantee", "probability", "query"]
+    assert public == ["confidence", "error", "event", "fired", "for_error", "guarantee", "loss", "probability", "query"]
     assert one._state.threshold == SECRET
     shown = [repr(one), str(one), f"{one}", *(repr(getattr(one, name)) for name in public)]
     assert not any(str(SECRET) in text for text in shown)

@@ -329,6 +329,7 @@ def test_a_release_leaves_no_trace() -> None:
         "for_error",
         "granularity",
         "guarantee",
+        "loss",
         "release",
     ]
     assert repr(one) == "SmoothMedian(bounds=(0, 33554432), epsilon=1, delta=1e-06)"

@@ -44,7 +44,7 @@ def without(text: str, key: str) -> str:
 
 
 @pytest.mark.parametrize(("key", "example"), [(key, example) for key, (_, example) in KEYS.items()])
-def test_every_example_is_accepted_at_its_place(  # noqa: C901 - a case for each part of a policy
+def test_every_example_is_accepted_at_its_place(  # noqa: C901, PLR0912 - a case for each part of a policy
     folder: Folder, key: str, example: str
 ) -> None:
     where, _, name = key.rpartition(".")
@@ -68,6 +68,8 @@ def test_every_example_is_accepted_at_its_place(  # noqa: C901 - a case for each
             folder.opened(f"{BASE}[tables.x.columns]\n{example}")
         case "tables.NAME.columns.NAME":
             folder.opened(f"{BASE}[tables.x.columns.c]\n{example}")
+        case "engine":
+            folder.opened(f"{BASE}[engine]\n{example}")
         case "public" if name == "NAME":
             folder.opened(f'{BASE}{example}\nsource = "y"')
         case "public.NAME":

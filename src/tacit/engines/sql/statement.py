@@ -85,19 +85,20 @@ class Statement:
     def read(self, batches: Iterable[Sequence[Sequence[Any]]]) -> list[list[int]] | None:
         """Return the measures' integers from batches of rows (cell, sums …), or None if the sums are not exact.
 
-        A missing cell is 0.
+        A missing cell is 0. Rows of no listed cell, whose cell is NULL, are left out.
         """
         totals: list[WideInts] = [np.zeros(self.cells, dtype=np.int64) for _ in self.shares]
         for batch in batches:
             cells, *sums = zip(*batch, strict=True)
-            columns = [np.array(cells, dtype=np.int64), *map(integer_column, sums)]
+            listed = np.array([cell is not None for cell in cells])
+            columns = list(map(integer_column, (cells, *sums)))
             if not self._is_exact(columns):
                 return None
             for place, shares in enumerate(self.shares):
                 part = weighted_sum(columns, shares, len(batch))
                 if part.dtype != totals[place].dtype:
                     totals[place] = totals[place].astype(object)
-                totals[place][columns[0]] = part
+                totals[place][columns[0][listed]] = part[listed]
         return [total.tolist() for total in totals]
 
     def _is_exact(self, columns: Sequence[WideInts]) -> bool:
