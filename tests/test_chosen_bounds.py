@@ -57,7 +57,7 @@ def test_a_sum_without_bounds_is_answered_and_costs_its_epsilon() -> None:
     ("budget", "cost"),
     [
         (tc.ApproxDP(epsilon=10**4, delta=1e-3), {"epsilon": AMPLE, "delta": 1e-6}),
-        (tc.ZCDP(rho=10**6), {"rho": 50}),
+        (tc.ZCDP(rho=10**6), {"rho": 5_000}),
     ],
 )
 def test_every_currency(budget: Any, cost: dict[str, Any]) -> None:  # noqa: ANN401 - several classes

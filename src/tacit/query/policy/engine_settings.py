@@ -142,8 +142,9 @@ def settle(
         policy: the values of the policy's table `[engine]`; None leaves a setting open.
         environment: the variables; by default those of the process. An empty one counts as not set.
 
-    >>> settle({"timeout": 5}, {"timeout": 60, "threads": 2}, {"TACIT_TIMEOUT": "30", "TACIT_THREADS": "4"})
-    EngineSettings(timeout=5.0, memory=None, threads=4, temporary=None, declared=frozenset({'threads', 'timeout'}))
+    >>> settings = settle({"timeout": 5}, {"timeout": 60, "threads": 2}, {"TACIT_TIMEOUT": "30", "TACIT_THREADS": "4"})
+    >>> settings.timeout, settings.threads, sorted(settings.declared)
+    (5.0, 4, ['threads', 'timeout'])
     """
     variables = os.environ if environment is None else environment
     values: dict[str, Any] = {}
