@@ -53,21 +53,26 @@ def test_a_sum_without_bounds_is_answered_and_costs_its_epsilon() -> None:
         assert "settled" not in answer.receipt
 
 
-@pytest.mark.parametrize(
-    ("budget", "cost"),
-    [
-        (tc.ApproxDP(epsilon=10**4, delta=1e-3), {"epsilon": AMPLE, "delta": 1e-6}),
-        (tc.ZCDP(rho=10**6), {"rho": 5_000}),
-    ],
-)
+CURRENCIES = [
+    (tc.ApproxDP(epsilon=10**4, delta=1e-3), {"epsilon": AMPLE, "delta": 1e-6}),
+    (tc.ZCDP(rho=10**6), {"rho": 500}),
+]
+AVERAGE = "SELECT ward, avg(cost) AS a, count(*) AS n FROM visits GROUP BY ward"
+
+
+@pytest.mark.parametrize(("budget", "cost"), CURRENCIES)
 def test_every_currency(budget: Any, cost: dict[str, Any]) -> None:  # noqa: ANN401 - several classes
     with visits(budget) as db:
-        query = "SELECT ward, avg(cost) AS a, count(*) AS n FROM visits GROUP BY ward"
-        answer = db.sql(query, reach="auto", **AUTO, **cost)
+        answer = db.sql(AVERAGE, reach="auto", **AUTO, **cost)
         assert [a for _, a, _ in answer.rows()] == pytest.approx([20, 90], abs=3)
-        spent = db.ledger.spent
-        assert spent.delta == Fraction(cost.get("delta", 0)).limit_denominator(10**9)
-        assert float(spent.loss) == pytest.approx(cost.get("epsilon", cost.get("rho")), rel=1e-12)
+        assert db.ledger.spent.delta == Fraction(cost.get("delta", 0)).limit_denominator(10**9)
+
+
+@pytest.mark.parametrize(("budget", "cost"), [CURRENCIES[0], (tc.ZCDP(rho=10**6), {"rho": 50})])
+def test_the_whole_cost_is_spent(budget: Any, cost: dict[str, Any]) -> None:  # noqa: ANN401 - several classes
+    with visits(budget) as db:
+        db.sql(AVERAGE, reach="auto", **AUTO, **cost)
+        assert float(db.ledger.spent.loss) == pytest.approx(cost.get("epsilon", cost.get("rho")), rel=1e-12)
 
 
 def test_the_parts_of_the_cost_add_up_and_the_plan_names_them() -> None:
