@@ -149,3 +149,9 @@ def test_sums_in_several_bins_of_a_cell_are_added() -> None:
     statement = JointStatement("", {}, (((3, 2), (4, -1)),), cells=2, bins=2, factor=4, draws=False)
     rows_ = [(1, 0, 5, 7, 1), (1, 1, None, 1, None), (1, None, 9, 10, 3)]
     assert statement.read(rows_) == [[0, 7 * 2 - 1 + 2 + 10 * 2 - 3], [0, 0, 20, 0]]
+
+
+def test_rows_of_no_listed_cell_count_for_no_cell() -> None:
+    built = JointStatement("", {}, (((3, 1),),), cells=2, bins=2, factor=1, draws=False)
+    rows = [(0, 1, 5, 7), (None, 0, 9, 9), (None, None, 9, 9), (1, None, 0, 3)]
+    assert built.read(rows) == [[7, 3], [0, 5, 0, 0]]

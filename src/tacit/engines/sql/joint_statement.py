@@ -119,11 +119,15 @@ class JointStatement:
         return dense_blocks((self._bin_rows(rows, plain) for rows in batches), self.cells, self.bins, self.factor)
 
     def _bin_rows(self, rows: JointRows, plain: list[list[int]]) -> list[tuple[int, int, int]]:
-        """Return the cells, bins and sums of the rows with a bin; add the sums of plain measures to `plain`."""
+        """Return the cells, bins and sums of the rows with a bin; add the sums of plain measures to `plain`.
+
+        Rows of no listed cell, whose cell is NULL, are left out, as in `statement`.
+        """
+        listed = [(row[0], row) for row in rows if row[0] is not None]
         for integers, shares in zip(plain, self.shares, strict=True):
-            for row in rows:
-                integers[row[0] or 0] += sum((row[index] or 0) * factor for index, factor in shares)
-        return [(row[0] or 0, row[1], row[2] or 0) for row in rows if row[1] is not None]
+            for cell, row in listed:
+                integers[cell] += sum((row[index] or 0) * factor for index, factor in shares)
+        return [(cell, row[1], row[2] or 0) for cell, row in listed if row[1] is not None]
 
     @property
     def sorted_sql(self) -> str:
