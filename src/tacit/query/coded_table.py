@@ -31,7 +31,8 @@ class CodedColumn:
 class CodedTable:
     """The columns to read of a table. Without a unit column every row has weight 1.
 
-    Otherwise a row of a unit with n rows has weight min(2^bits, ⌊2^bits·reach/n⌋), and rows without a unit do not count.
+    Otherwise a row of a unit with n rows has weight min(2^bits, ⌊2^bits·reach/n⌋), and rows without a unit
+    do not count.
     """
 
     table: TablePolicy

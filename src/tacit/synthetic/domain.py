@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, isfinite, prod
 from typing import TypeAlias
 
@@ -112,7 +113,7 @@ def reach_of(table: TablePolicy, reach: int | None = None) -> int:
             argument="reach",
             hint="Add reach to the policy, or both max_groups and max_rows, whose product is then used.",
         )
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= _MOST_REACH:
+    if not isinstance(limit, int) or not 1 <= limit <= _MOST_REACH:
         raise bad_value("reach", limit, "a whole number from 1 to 2^40")
     return limit
 
@@ -129,7 +130,7 @@ def _column(name: str, policy: ColumnPolicy, bins: int | Sequence[float] | None)
     if bins is not None:
         edges = _edges(name, policy, bins)
         cuts = tuple(ceil(Fraction(edge)) if policy.kind == "integer" else edge for edge in edges[1:-1])
-        pairs: list[object] = list(zip(edges[:-1], edges[1:], strict=True))
+        pairs: list[object] = list(pairwise(edges))
         labels = pairs if policy.required else [*pairs, None]
         coded = CodedColumn(expression=read, values=None, cuts=cuts, missing=len(labels) - 1, other=0, size=len(labels))
         return DomainColumn(name, coded, tuple(labels), edges)
@@ -179,7 +180,7 @@ def _edges(name: str, policy: ColumnPolicy, bins: int | Sequence[float]) -> tupl
             edges = tuple(float(edge) for edge in bins)  # type: ignore[union-attr]
         except (TypeError, ValueError):
             raise bad_value("bins", bins, "a number of bins, or their edges") from None
-    rising = all(low < high for low, high in zip(edges, edges[1:], strict=False))
-    if not 2 <= len(edges) <= MOST_CODES or not rising or not all(isfinite(e) and abs(e) < _FAR for e in edges):
+    rising = all(low < high for low, high in pairwise(edges))
+    if not 1 < len(edges) <= MOST_CODES or not rising or not all(isfinite(e) and abs(e) < _FAR for e in edges):
         raise bad_value("bins", bins, "rising finite edges, at least two")
     return edges

@@ -7,8 +7,8 @@
     release.cost, release.receipt, release.repeated
 
 The order: check the memory and the columns, ask the ledger for a recorded answer, check the source, charge (committed),
-read all rows in one statement, compute. `compute` gets `CodedRows` and must return JSON that is safe to publish: it adds
-the noise that `events` state. If it fails, the charge stands and the text is constant. `spec` has everything that the
+read all rows in one statement, compute. `compute` gets `CodedRows` and must return JSON that is safe to publish: it
+adds the noise that `events` state. If it fails, the charge stands and the text is constant. `spec` has everything that the
 content depends on besides the domain and the events; with a declared data version an equal question is a free repeat.
 """
 
@@ -36,7 +36,7 @@ from tacit.query.formatting import amounts
 from tacit.query.memory_need import size_text
 from tacit.query.policy import build as policy_build
 from tacit.session import Session, unspent
-from tacit.synthetic.coded_rows import Codes, CodedRows, Counts
+from tacit.synthetic.coded_rows import CodedRows, Codes, Counts
 from tacit.synthetic.domain import Domain
 from tacit.version import VERSION
 
@@ -126,7 +126,7 @@ def check_need(session: Session, need: int, what: str) -> None:
         raise RefusedError(fact, hint="Use fewer columns or wider bins, or set a larger limit with memory=.")
 
 
-def release_coded(  # noqa: PLR0913 - everything that a charge depends on
+def release_coded(
     session: Session,
     domain: Domain,
     *,
