@@ -12,11 +12,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from tacit.arrays import Ints
+    from tacit.query.coded_table import CodedTable
     from tacit.query.expressions import Kind, Value
     from tacit.query.histograms import Absorb
     from tacit.query.plan import Plan
@@ -68,6 +70,12 @@ class Engine(Protocol):
             choose: chooses the groups to release from the number of units in each. A unit counts in at most
                 `plan.groups` groups, which are chosen as for a plan with listed groups, and once in each.
         """
+
+    def check_codes(self, coded: CodedTable) -> None:
+        """Raise InvalidError if the columns cannot be read as codes; read no row."""
+
+    def read_codes(self, coded: CodedTable, absorb: Callable[[Ints], None]) -> None:
+        """Read the rows in one statement; `absorb` takes them some at a time, as columns of words and of weights."""
 
     def reads_every_row(self, table: str) -> bool:
         """Return whether a statement reads all rows of a table, whatever their values; lines of CSV may be skipped."""

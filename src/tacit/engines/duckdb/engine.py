@@ -18,6 +18,7 @@ from tacit.engines.duckdb.dialect import DUCKDB
 from tacit.engines.duckdb.sources import connect, copy, create_view, is_csv, lock
 from tacit.engines.duckdb.stoppable import stoppable
 from tacit.engines.source import Source, SourcesByName, open_one, with_fallback
+from tacit.engines.sql.coded_statement import CodedStatement
 from tacit.engines.sql.discovered_groups import SHOWN
 from tacit.engines.sql.engine import (
     CHECK_OPENING,
@@ -149,6 +150,13 @@ class DuckDBEngine(StatementEngine):
             connection.execute(f"DROP TABLE IF EXISTS {SHOWN}")
             connection.execute(f"DROP TABLE IF EXISTS {_FOUND}")
         return passes.assemble(keys, places, sums, second)
+
+    def _absorb_codes(self, run: StatementRunner, built: CodedStatement, absorb: Callable[[Ints], None]) -> None:
+        """Take all rows at once as arrays, which is many times faster than as Python's integers."""
+        del run
+        self._check_time()
+        columns = self._arrays(built.sql, dict(built.parameters))
+        absorb(np.stack([np.asarray(each, dtype=np.int64) for each in columns.values()]))
 
     def _groups(self, run: StatementRunner, numbers: Ints) -> ResultRows:
         """Return the groups with these row ids, which are in rising order, without the ids."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from tacit.arrays import Ints, WideInts
 from tacit.engines.sql.builder import SQL, call, cast, column, literal
+from tacit.engines.sql.coded_statement import CodedStatement, coded_statement
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.discovered_groups import (
     SHOWN,
@@ -31,12 +32,13 @@ from tacit.engines.sql.joined_rows import joined_source
 from tacit.engines.sql.joint_statement import JointStatement, is_joint, joined_parts, joint_statement
 from tacit.engines.sql.public_tables import public_policy
 from tacit.engines.sql.runner import ResultRows, RunBatches, StatementParameters, StatementRunner
-from tacit.engines.sql.statement import Statement, integer_statement, statement, weighs
+from tacit.engines.sql.statement import SOURCE, Statement, integer_statement, statement, weighs
 from tacit.engines.sql.unit_sizes import counts_sizes, size_statement
 from tacit.engines.sql.weighted_statement import weighted_statement
 from tacit.engines.time_limit import TimeLimit
 from tacit.errors import ColumnNotFoundError, InternalError, guarded
 from tacit.guarantees.events import Neighbours
+from tacit.query.coded_table import CodedTable
 from tacit.query.expressions import Kind, Value
 from tacit.query.histograms import Absorb, Histograms
 from tacit.query.key_tuples import KeyColumns
@@ -253,6 +255,28 @@ class StatementEngine(ABC):
             return self._discover(run, passes, secret, choose)
 
         return self._read(read)
+
+    def check_codes(self, coded: CodedTable) -> None:
+        """Raise InvalidError if the columns cannot be read as codes; read no row."""
+        self._coded(coded)
+
+    def read_codes(self, coded: CodedTable, absorb: Callable[[Ints], None]) -> None:
+        """Read the rows in one statement; `absorb` takes them some at a time, as columns of words and of weights."""
+        built = self._coded(coded)
+        self._read(lambda run: self._absorb_codes(run, built, absorb))
+
+    def _absorb_codes(self, run: StatementRunner, built: CodedStatement, absorb: Callable[[Ints], None]) -> None:
+        for batch in run.stream(built.sql, built.parameters):
+            absorb(np.array([tuple(row) for row in batch], dtype=np.int64).T)
+
+    def _coded(self, coded: CodedTable) -> CodedStatement:
+        """Return the statement of coded rows over its table."""
+        name = coded.table.name if len(self._views) > 1 else self.name
+        built = coded_statement(coded, self._tables[name], self.dialect)
+        if self._views[name] == SOURCE:
+            return built
+        table = f"{SOURCE} AS (SELECT * FROM {self._views[name]}),\n"  # noqa: S608 - built here
+        return replace(built, sql=built.sql.replace("WITH ", f"WITH {table}", 1))
 
     def _recheck(self, run: StatementRunner, plan: Plan) -> None:
         """Re-check, before measuring, any assumption of the plan that may have changed since the tables were opened.

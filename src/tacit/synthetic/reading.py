@@ -1,0 +1,170 @@
+"""One charged reading of coded rows: the way of every high-dimensional release through a session.
+
+    domain = domain_of(session.tables["data"], ["age", "sex"], bins={"age": 16})
+    release = release_coded(session, domain, events=events, question="marginals of …", spec={…},
+                            compute=lambda rows: {"noisy": […]}, memory=bytes)
+    release.content     what `compute` returned: JSON, already noisy; or the recorded content of an identical question
+    release.cost, release.receipt, release.repeated
+
+The order: check the memory and the columns, ask the ledger for a recorded answer, check the source, charge (committed),
+read all rows in one statement, compute. `compute` gets `CodedRows` and must return JSON that is safe to publish: it
+adds the noise that `events` state. If it fails, the charge stands and the text is constant. `spec` has everything that the
+content depends on besides the domain and the events; with a declared data version an equal question is a free repeat.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.arrays import Ints
+from tacit.errors import RefusedError
+from tacit.guarantees.events import Event, to_json
+from tacit.guarantees.filters import Budget
+from tacit.guarantees.filters import price as event_price
+from tacit.ledger import ANSWERED, Request
+from tacit.ledger.records import budget_like
+from tacit.machine_memory import default_limit
+from tacit.query.coded_table import CodedTable
+from tacit.query.formatting import amounts
+from tacit.query.memory_need import size_text
+from tacit.query.policy import build as policy_build
+from tacit.session import Session, unspent
+from tacit.synthetic.coded_rows import CodedRows, Codes, Counts
+from tacit.synthetic.domain import Domain
+from tacit.version import VERSION
+
+BLOCK = 2**18
+_BYTE = 256
+
+
+class StoredRows:
+    """Coded rows that an engine has returned, stored as small integers."""
+
+    def __init__(self, coded: CodedTable) -> None:
+        """Hold no rows; `absorb` adds them."""
+        self.sizes = tuple(column.size for column in coded.columns)
+        self.scale, self.reach = 1 << coded.bits, coded.reach
+        self._words, self._weighted = coded.words, coded.table.unit is not None
+        self._type = np.uint8 if max(self.sizes) <= _BYTE else np.uint16
+        self._blocks: list[tuple[npt.NDArray[np.uint8 | np.uint16], Counts | None]] = []
+
+    def absorb(self, columns: Ints) -> None:
+        """Add rows, given as columns of words and, if rows have weights, of these."""
+        for start in range(0, columns.shape[1], BLOCK):
+            some = columns[:, start : start + BLOCK]
+            codes = np.empty((len(self.sizes), some.shape[1]), dtype=self._type)
+            for word, places in zip(some, self._words, strict=False):
+                rest = word
+                for place in reversed(places):
+                    rest, codes[place] = np.divmod(rest, self.sizes[place])
+            heavy = self._weighted and bool((some[-1] != self.scale).any())
+            self._blocks.append((codes, some[-1].copy() if heavy else None))
+
+    def counts(self, columns: Sequence[int]) -> Counts:
+        """Return the total weight for each combination of the codes of some columns, as an array of their sizes.
+
+        Weights are summed as doubles within a block: at most 2^18 integers of at most 2^16, so the sums are exact.
+        """
+        shape = tuple(self.sizes[column] for column in columns)
+        cells = int(np.prod(shape, dtype=np.int64))
+        total = np.zeros(cells, dtype=np.int64)
+        for codes, weights in self._blocks:
+            place = np.zeros(codes.shape[1], dtype=np.int64)
+            for column, size in zip(columns, shape, strict=True):
+                place *= size
+                place += codes[column]
+            if weights is None:
+                total += np.bincount(place, minlength=cells) * self.scale
+            else:
+                total += np.bincount(place, weights=weights, minlength=cells).astype(np.int64)
+        return total.reshape(shape)
+
+    def batches(self) -> Iterator[tuple[Codes, Counts]]:
+        """Return the codes (rows by columns) and the weights of all rows, some rows at a time."""
+        for codes, weights in self._blocks:
+            known = np.full(codes.shape[1], self.scale, dtype=np.int64) if weights is None else weights
+            yield codes.T.astype(np.uint16), known
+
+
+@dataclass(frozen=True, slots=True)
+class CodedRelease:
+    """The content of a release, its cost and its receipt."""
+
+    content: Mapping[str, object]
+    question: str
+    events: tuple[Event, ...]
+    cost: Budget
+    context: Mapping[str, object]
+    repeated: bool
+
+    @property
+    def receipt(self) -> dict[str, object]:
+        """The release as JSON, with its record in the ledger."""
+        events = [to_json(event) for event in self.events]
+        return {"question": self.question, "promise": amounts(self.cost), "events": events, **self.context}
+
+
+def cost_of(session: Session, events: Sequence[Event]) -> Budget:
+    """Return the price of events in the currency of the budget."""
+    prices = [event_price(session.ledger.budget, event) for event in events]
+    loss, delta = (sum((getattr(price, part) for price in prices), Fraction(0)) for part in ("loss", "delta"))
+    return budget_like(session.ledger.budget, loss, delta)
+
+
+def check_need(session: Session, need: int, what: str) -> None:
+    """Raise RefusedError if a release needs more memory than the limit; `need` is computed from public numbers."""
+    limit = session.memory_limit or default_limit()
+    if limit is not None and need > limit:
+        fact = f"The release needs about {size_text(need)} of memory for {what}, but the limit is {size_text(limit)}."
+        raise RefusedError(fact, hint="Use fewer columns or wider bins, or set a larger limit with memory=.")
+
+
+def release_coded(
+    session: Session,
+    domain: Domain,
+    *,
+    events: tuple[Event, ...],
+    question: str,
+    spec: Mapping[str, object],
+    compute: Callable[[CodedRows], Mapping[str, object]],
+    memory: int = 0,
+    key: str | None = None,
+) -> CodedRelease:
+    """Charge events, read the coded rows and compute the content, in this order; or return the recorded content."""
+    engine, coded = session.engine(domain.table.name), domain.coded
+    with unspent():
+        session.check_open()
+        check_need(session, memory, f"{domain.cells:,} combinations of public values")
+        engine.check_codes(coded)
+        cost = cost_of(session, events)
+        text = repr((VERSION, session.data_version, coded, events, json.dumps(spec, sort_keys=True)))
+        request = Request(
+            question=question,
+            events=events,
+            analyst=session.analyst,
+            digest=sha256(text.encode()).hexdigest(),
+            key=key,
+            repeats=bool(session.data_version),
+        )
+        engine.ready()
+        ticket = session.charged_together(request, [])
+    context = {"policy": policy_build.version(domain.table), **session.facts(ticket)}
+    if ticket.answer is not None:
+        return CodedRelease(json.loads(ticket.answer), question, events, cost, context, repeated=True)
+
+    def read() -> list[Mapping[str, object]]:
+        rows = StoredRows(coded)
+        engine.read_codes(coded, rows.absorb)
+        return [compute(rows)]
+
+    (content,) = session.guarded(ticket, read)
+    recorded = json.dumps(content, separators=(",", ":")) if session.data_version or key else None
+    session.finish(ticket, ANSWERED, recorded)
+    return CodedRelease(content, question, events, cost, context, repeated=False)
