@@ -1,0 +1,1 @@
+"""High-dimensional releases: marginals, synthetic rows, classifiers and itemsets."""
