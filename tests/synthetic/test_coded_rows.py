@@ -1,12 +1,19 @@
 """Coded rows of an engine against a plain count in Python."""
 
+from __future__ import annotations
+
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import tacit as tc
 from tacit.guarantees.events import PureRelease
+from tacit.synthetic.coded_rows import CodedRows, Counts
 from tacit.synthetic.domain import domain_of
 from tacit.synthetic.reading import release_coded
 
@@ -20,7 +27,7 @@ FRAME = pd.DataFrame(
 CODES = [(0, 0), (1, 0), (2, 2), (0, 0), (3, 1), (0, 0), (1, 1)]
 
 
-def _opened(unit: object, **more: object) -> object:
+def _opened(unit: Any, **more: Any) -> Any:  # noqa: ANN401 - arguments of tc.open
     return tc.open(
         FRAME,
         unit=unit,
@@ -31,19 +38,20 @@ def _opened(unit: object, **more: object) -> object:
     )
 
 
-def _counts(database: object) -> tuple[dict, list[int], int]:
-    session, seen = database._session, {}
+def _counts(database: Any) -> tuple[dict[tuple[int, int], int], list[int], int]:  # noqa: ANN401 - reads its session
+    seen: dict[str, Any] = {}
+    session = database._session
     table = next(iter(session.tables))
     domain = domain_of(session.tables[table], ["sex", "age"], bins={"age": [0, 50, 100]})
 
-    def compute(rows: object) -> dict:
+    def compute(rows: CodedRows) -> Mapping[str, object]:
         seen["pairs"] = rows.counts([0, 1])
         seen["single"] = rows.counts([1]).tolist()
         seen["batches"] = sum(int(weights.sum()) for _, weights in rows.batches())
         return {"n": 1}
 
     release = release_coded(
-        session, domain, events=(PureRelease(epsilon=1),), question="test", spec={}, compute=compute
+        session, domain, events=(PureRelease(epsilon=Fraction(1)),), question="test", spec={}, compute=compute
     )
     assert release.content == {"n": 1}
     assert float(database.spent.epsilon) == 1.0
@@ -51,7 +59,7 @@ def _counts(database: object) -> tuple[dict, list[int], int]:
     return pairs, seen["single"], seen["batches"]
 
 
-def _cells(table: object) -> list:
+def _cells(table: Counts) -> list[tuple[tuple[int, int], int]]:
     return [((i, j), table[i, j]) for i in range(table.shape[0]) for j in range(table.shape[1])]
 
 
@@ -66,7 +74,7 @@ def test_rows_as_units_have_weight_one() -> None:
 def test_rows_of_heavy_units_are_scaled() -> None:
     """Rows without a unit do not count, and a unit with three rows and a reach of two has weights of ⌊2^17/3⌋."""
     pairs, _, _ = _counts(_opened("u", reach=2))
-    expected: Counter = Counter()
+    expected: Counter[tuple[int, int]] = Counter()
     for unit, codes in zip([1, 1, 1, 2, 2, None, 3], CODES, strict=True):
         if unit is not None:
             expected[codes] += 2**17 // 3 if unit == 1 else 2**16
@@ -78,3 +86,12 @@ def test_a_column_without_public_values_is_refused() -> None:
     session = _opened(tc.ROW)._session
     with pytest.raises(tc.InvalidError, match="no public values"):
         domain_of(next(iter(session.tables.values())), ["age"])
+
+
+def test_equal_keys_are_refused() -> None:
+    """A row that joins two equal keys would count twice."""
+    database = tc.open(FRAME, unit=tc.ROW, keys={"sex": ["F", "M"]}, budget=tc.PureDP(epsilon=1))
+    table = next(iter(database._session.tables.values()))
+    column = replace(table.columns["sex"], keys=("F", "F"))
+    with pytest.raises(tc.InvalidError, match="hold a value twice"):
+        domain_of(replace(table, columns={**table.columns, "sex": column}), ["sex"])

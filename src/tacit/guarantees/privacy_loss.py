@@ -213,8 +213,8 @@ class PrivacyLoss(ShownAsFields):
     def _by_chords(self, size: Fraction) -> Bounds:
         """Return the best bracket of several chords.
 
-        ε is between two floats, `below` and `above`. Pr[L > ε] does not rise with ε, so its lower end is taken at `above`
-        and its upper end at `below`. The ends of a chord are floats too, and its length is the one between them.
+        ε is between two floats, `below` and `above`. Pr[L > ε] does not rise with ε, so its lower end is taken at
+        `above` and its upper end at `below`. The ends of a chord are floats too, and its length is that between them.
         """
         below, above = -round_up(-size), round_up(size)
         steps = [share * _scale(self) for share in _CHORDS]

@@ -419,7 +419,7 @@ def _read_domain(domain: object) -> tuple[object, ...]:
 def _equal(one: object, other: object) -> bool:
     """Return True if two values are equal; NaN and pandas.NA are not equal to themselves."""
     try:
-        if isinstance(one, np.ndarray) and np.shape(one) != np.shape(other):  # type: ignore[arg-type]  # any value has one
+        if isinstance(one, np.ndarray) and one.shape != np.asarray(other).shape:
             return False
         return bool(np.all(one == other))
     except (TypeError, ValueError):

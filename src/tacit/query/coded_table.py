@@ -13,7 +13,7 @@ _WORD = 2**62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodedColumn:
-    """How a column becomes codes below `size`.
+    """The codes of a column, all below `size`.
 
     A listed value has its place in `values` as its code. Without values, the code is how many of the rising `cuts` are
     at most the value. NULL and NaN have the code `missing`; a value that is not listed has the code `other`.

@@ -77,7 +77,7 @@ class Domain:
 
     @property
     def coded(self) -> CodedTable:
-        """What the engine reads."""
+        """The columns that the engine reads."""
         bits = 0 if self.table.unit is None else BITS
         columns = tuple(column.coded for column in self.columns)
         return CodedTable(table=self.table, columns=columns, reach=self.reach, bits=bits)
@@ -113,7 +113,7 @@ def reach_of(table: TablePolicy, reach: int | None = None) -> int:
             argument="reach",
             hint="Add reach to the policy, or both max_groups and max_rows, whose product is then used.",
         )
-    if not isinstance(limit, int) or not 1 <= limit <= _MOST_REACH:
+    if type(limit) is not int or not 1 <= limit <= _MOST_REACH:
         raise bad_value("reach", limit, "a whole number from 1 to 2^40")
     return limit
 
@@ -154,6 +154,10 @@ def _column(name: str, policy: ColumnPolicy, bins: int | Sequence[float] | None)
 
 
 def _checked(column: DomainColumn) -> DomainColumn:
+    """Raise InvalidError for too many values, or for equal ones: a row would then count several times."""
+    values = column.coded.values or ()
+    if len(set(values)) < len(values):
+        raise InvalidError(f"The keys of the column {show_name(column.name)} hold a value twice.", argument="columns")
     if column.size > MOST_CODES:
         raise InvalidError(
             f"The column {show_name(column.name)} has {column.size:,} public values, more than {MOST_CODES:,}.",

@@ -8,8 +8,9 @@
 
 The order: check the memory and the columns, ask the ledger for a recorded answer, check the source, charge (committed),
 read all rows in one statement, compute. `compute` gets `CodedRows` and must return JSON that is safe to publish: it
-adds the noise that `events` state. If it fails, the charge stands and the text is constant. `spec` has everything that the
-content depends on besides the domain and the events; with a declared data version an equal question is a free repeat.
+adds the noise that `events` state. If it fails, the charge stands and the text is constant. `spec` has everything that
+the content depends on besides the domain and the events; with a declared data version an equal question is a free
+repeat.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Residuals of marginals: their sensitivity and the optimal noise split (Xiao, He, Zhang, Kifer, NeurIPS 2023).
+"""Residuals of marginals and their sensitivity (Xiao, He, Zhang, Kifer, NeurIPS 2023).
 
 The residual of a set A of columns with sizes nᵢ is K_A·x_A, where x_A are the counts of A in integer steps and
 K_A = ⊗(nᵢI - 11ᵀ) = ⊗nᵢPᵢ, with Pᵢ the projection orthogonal to 1. Let S bound the steps of one unit in L1.
