@@ -1,0 +1,133 @@
+"""The two sums that a classifier releases, with their sensitivity.
+
+Let each of d feature columns have a code per row, and let a row of weight w add an integer r·w to the cell of its code
+in each of the d columns. The rows of one unit have Σw ≤ W = R·scale (`synthetic.coded_rows`), so with |r| ≤ G they add
+at most G·W to each column in L1, hence in L2, and at most √d·G·W in L2 to all columns.
+
+| sum | r | G | squared L2, add/remove | squared L2, change one |
+|---|---|---|---|---|
+| counts by class | 1 in the table of the row's class | 1 | d·W² | 2·d·W² |
+| gradient | trunc(GRID·(y - p)), y - p in [-1, 1] | GRID | d·(GRID·W)² | 4·d·(GRID·W)² |
+
+Change one: counts a, b ≥ 0 have ‖a - b‖² ≤ ‖a‖² + ‖b‖². Gradients have signs, so the triangle inequality is used.
+There is no cell for the intercept: its gradient is the total of any column, which post-processing averages.
+
+**On real bits.** p is a float, but it depends on the row and the public weights alone, and r is clipped to
+[-GRID, GRID] after truncation, so no rounding can exceed G; a NaN becomes 0. Sums are 64-bit integers. If one wraps,
+it equals the exact sum modulo 2^64; the noise is added modulo 2^64 too, which is post-processing of the exact noisy sum.
+
+Each release adds discrete Gaussian noise of variance S/2ρ for the squared sensitivity S: ρ-zCDP (Canonne, Kamath and
+Steinke, arXiv:2004.00010v5, theorem 14). Releases compose adaptively to Σρ (Bun and Steinke, arXiv:1605.02065v1,
+lemma 2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.guarantees.conversions import delta_of_zcdp
+from tacit.guarantees.events import Neighbours
+from tacit.noise import discrete_gaussian
+from tacit.synthetic.coded_rows import Codes, CodedRows, Counts
+
+Floats = npt.NDArray[np.float64]
+
+GRID = 1024
+"""Steps of a residual of 1."""
+_WRAP, _HALF = 1 << 64, 1 << 63
+
+
+def rho_of(epsilon: float, delta: float) -> Fraction:
+    """Return a ρ whose zCDP implies (ε,δ)-DP, from below.
+
+    >>> 0.024 < float(rho_of(1, 1e-6)) < 0.025
+    True
+    """
+    low, high = 0.0, 4.0 * epsilon + 4.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 0 < middle and delta_of_zcdp(middle, epsilon) <= delta else (low, middle)
+    return Fraction(low)  # the safe end
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the cells of each feature column are in one long vector."""
+
+    features: tuple[int, ...]
+    target: int
+    sizes: tuple[int, ...]
+
+    @property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """The first cell of each column, and the number of cells."""
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+
+
+def layout_of(rows: CodedRows, features: Sequence[int], target: int) -> Layout:
+    """Return the layout of the feature columns of some rows."""
+    return Layout(tuple(features), target, tuple(rows.sizes[column] for column in features))
+
+
+def l2_squared(rows: CodedRows, columns: int, neighbours: Neighbours, *, gradient: bool) -> int:
+    """Return the squared L2 sensitivity of the counts by class, or of a gradient; see the module."""
+    most = rows.reach * rows.scale * (GRID if gradient else 1)
+    times = {"add/remove": 1, "change one": 4 if gradient else 2}[neighbours]
+    return times * columns * most**2
+
+
+def class_counts(rows: CodedRows, layout: Layout) -> Counts:
+    """Return the exact weights by class (0, 1) and cell. Rows whose target has another code add nothing."""
+    cells = np.zeros((2, layout.starts[-1]), dtype=np.int64)
+    for codes, weights in rows.batches():
+        label = codes[:, layout.target]
+        for cls in (0, 1):
+            _add(cells[cls], codes[label == cls], weights[label == cls], layout)
+    return cells
+
+
+def gradient(rows: CodedRows, layout: Layout, weights: Floats, intercept: float) -> Counts:
+    """Return the exact gradient of the log-likelihood by cell, in steps of 1/GRID."""
+    cells = np.zeros(layout.starts[-1], dtype=np.int64)
+    for codes, amounts in rows.batches():
+        known = codes[:, layout.target] <= 1
+        _add(cells, codes[known], residuals(codes[known], layout, weights, intercept) * amounts[known], layout)
+    return cells
+
+
+def residuals(codes: Codes, layout: Layout, weights: Floats, intercept: float) -> Counts:
+    """Return trunc(GRID·(y - p)) of each row, within [-GRID, GRID]."""
+    exact = codes[:, layout.target] - logistic(scores(codes[:, layout.features], layout, weights) + intercept)
+    return np.clip(np.trunc(np.nan_to_num(exact * GRID)), -GRID, GRID).astype(np.int64)
+
+
+def scores(codes: Codes, layout: Layout, weights: Floats) -> Floats:
+    """Return the sum of the weights of each row's cells; `codes` has the feature columns only."""
+    total = np.zeros(len(codes))
+    for place, start in enumerate(layout.starts[:-1]):
+        total += weights[start + codes[:, place].astype(np.int64)]
+    return total
+
+
+def logistic(score: Floats) -> Floats:
+    """Return 1/(1 + e^-x) without overflow."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(score, -40, 40))))
+
+
+def noisy(exact: Counts, squared: int, rho: Fraction) -> tuple[Floats, float]:
+    """Return the sums with discrete Gaussian noise, and the standard deviation of the noise."""
+    variance = squared / (2 * rho)
+    noise = np.asarray(discrete_gaussian(variance, exact.size), dtype=object).reshape(exact.shape)
+    wrapped = (exact.astype(object) + noise + _HALF) % _WRAP - _HALF
+    return wrapped.astype(np.float64), sqrt(variance)
+
+
+def _add(cells: Counts, codes: Codes, amounts: Counts, layout: Layout) -> None:
+    for column, start in zip(layout.features, layout.starts, strict=False):
+        np.add.at(cells, codes[:, column] + start, amounts)
