@@ -77,9 +77,7 @@ class LogisticRegression:
         rows = ArrayRows(both, np.ones(len(both), dtype=np.int64), [*(column.size for column in columns), 3])
         rho, features = rho_of(epsilon, delta), range(len(columns))
         result = fit(rows, features, len(columns), rho=rho, neighbours=self.neighbours)
-        self.model_ = Classifier(
-            columns, classes, result.weights, result.intercept, result.method, epsilon, delta
-        )
+        self.model_ = Classifier(columns, classes, result.weights, result.intercept, result.method, epsilon, delta)
         self.classes_, self.coef_, self.intercept_ = self.model_.classes_, self.model_.coef_, self.model_.intercept_
         self.feature_names_in_, self.n_features_in_ = self.model_.feature_names_in_, len(columns)
         return self

@@ -7,9 +7,12 @@ at most G·W to each column in L1, hence in L2, and at most √d·G·W in L2 to 
 | sum | r | G | squared L2, add/remove | squared L2, change one |
 |---|---|---|---|---|
 | counts by class | 1 in the table of the row's class | 1 | d·W² | 2·d·W² |
-| gradient | trunc(GRID·(y - p)), y - p in [-1, 1] | GRID | d·(GRID·W)² | 4·d·(GRID·W)² |
+| gradient | trunc(GRID·(y - p)), y - p in [-1, 1] | GRID | d·(GRID·W)² | (4·d - 2)·(GRID·W)² |
 
-Change one: counts a, b ≥ 0 have ‖a - b‖² ≤ ‖a‖² + ‖b‖². Gradients have signs, so the triangle inequality is used.
+Change one: counts a, b ≥ 0 have ‖a - b‖² ≤ ‖a‖² + ‖b‖². The gradient of a unit is W times a mean of the vectors of
+its rows and of 0, so two units differ by at most W times the largest distance of two such vectors v, v'. If v and v'
+have the same codes, p is the same, and r and r' differ by at most GRID in d cells. Otherwise a column has different
+cells, which adds r² + r'² ≤ 2·GRID², and each other column adds at most (r - r')² ≤ 4·GRID².
 There is no cell for the intercept: its gradient is the total of any column, which post-processing averages.
 
 **On real bits.** p is a float, but it depends on the row and the public weights alone, and r is clipped to
@@ -34,7 +37,7 @@ import numpy.typing as npt
 from tacit.guarantees.conversions import delta_of_zcdp
 from tacit.guarantees.events import Neighbours
 from tacit.noise import discrete_gaussian
-from tacit.synthetic.coded_rows import Codes, CodedRows, Counts
+from tacit.synthetic.coded_rows import CodedRows, Codes, Counts
 
 Floats = npt.NDArray[np.float64]
 
@@ -52,7 +55,7 @@ def rho_of(epsilon: float, delta: float) -> Fraction:
     low, high = 0.0, 4.0 * epsilon + 4.0
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if 0 < middle and delta_of_zcdp(middle, epsilon) <= delta else (low, middle)
+        low, high = (middle, high) if middle > 0 and delta_of_zcdp(middle, epsilon) <= delta else (low, middle)
     return Fraction(low)  # the safe end
 
 
@@ -78,8 +81,9 @@ def layout_of(rows: CodedRows, features: Sequence[int], target: int) -> Layout:
 def l2_squared(rows: CodedRows, columns: int, neighbours: Neighbours, *, gradient: bool) -> int:
     """Return the squared L2 sensitivity of the counts by class, or of a gradient; see the module."""
     most = rows.reach * rows.scale * (GRID if gradient else 1)
-    times = {"add/remove": 1, "change one": 4 if gradient else 2}[neighbours]
-    return times * columns * most**2
+    if neighbours == "add/remove":
+        return columns * most**2
+    return (4 * columns - 2 if gradient else 2 * columns) * most**2
 
 
 def class_counts(rows: CodedRows, layout: Layout) -> Counts:
