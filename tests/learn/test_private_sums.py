@@ -34,10 +34,12 @@ def sums(rows: ArrayRows, *, gradient: bool) -> Counts:
 
 def largest(neighbours: Neighbours, reach: int, scale: int, *, gradient: bool) -> int:
     """Return the largest squared distance over all pairs of neighbours, with one other unit in the table."""
-    units = [(row,) for row in ROWS] + (list(product(ROWS[::2], repeat=2)) if reach == 1 else [])
+    units: list[tuple[tuple[int, ...], ...]] = [(row,) for row in ROWS] + (
+        list(product(ROWS[::2], repeat=2)) if reach == 1 else []
+    )
     if reach > 1:
         units += [(row,) * reach for row in ROWS] + [(row,) * (reach + 3) for row in ROWS]
-    other = [(ROWS[4],)]
+    other: list[tuple[tuple[int, ...], ...]] = [(ROWS[4],)]
     base = sums(rows_of(other, reach, scale), gradient=gradient)
     moves = [sums(rows_of([*other, unit], reach, scale), gradient=gradient) - base for unit in units]
     if neighbours == "add/remove":

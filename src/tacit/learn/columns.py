@@ -58,7 +58,7 @@ class PublicColumn:
             numbers = np.array([_number(value) for value in values], dtype=np.float64)
             place = np.clip(np.searchsorted(self.edges, numbers, side="right") - 1, 0, len(self.edges) - 2)
             return np.where(np.isnan(numbers), self.size - 1, place).astype(np.uint16)
-        known = {value: code for code, value in enumerate(self.values)}
+        known: dict[object, int] = {value: code for code, value in enumerate(self.values)}
         return np.array([_lookup(known, value, self.size - 1) for value in values], dtype=np.uint16)
 
 
@@ -79,7 +79,7 @@ def _lookup(known: Mapping[object, int], value: object, other: int) -> int:
 def columns_of(frame: object, names: Sequence[str]) -> list[Sequence[object]]:
     """Return the named columns of a frame, a mapping, or an array whose columns have this order."""
     if isinstance(frame, Mapping) or hasattr(frame, "columns"):
-        present = list(frame) if isinstance(frame, Mapping) else [str(name) for name in frame.columns]  # type: ignore[attr-defined]
+        present = list(frame) if isinstance(frame, Mapping) else [str(name) for name in frame.columns]
         lost = [name for name in names if name not in present]
         if lost:
             raise InvalidError(f"The table has no column {lost[0]!r}.", argument="X", hint="Pass all features.")

@@ -89,7 +89,8 @@ class Classifier:
 
     def predict(self, X: object) -> npt.NDArray[np.object_] | npt.NDArray[np.int64]:  # noqa: N803
         """Return the likelier label for each row."""
-        return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(np.int64)])
+        labels = self.classes_
+        return labels[(self.decision_function(X) > 0).astype(np.int64)]
 
     def score(self, X: object, y: Sequence[object]) -> float:  # noqa: N803
         """Return the share of rows whose label is predicted; not private for these rows."""

@@ -17,7 +17,7 @@ There is no cell for the intercept: its gradient is the total of any column, whi
 
 **On real bits.** p is a float, but it depends on the row and the public weights alone, and r is clipped to
 [-GRID, GRID] after truncation, so no rounding can exceed G; a NaN becomes 0. Sums are 64-bit integers. If one wraps,
-it equals the exact sum modulo 2^64; the noise is added modulo 2^64 too, which is post-processing of the exact noisy sum.
+it equals the exact sum modulo 2^64; the noise is added modulo 2^64 too, which post-processes the exact noisy sum.
 
 Each release adds discrete Gaussian noise of variance S/2ρ for the squared sensitivity S: ρ-zCDP (Canonne, Kamath and
 Steinke, arXiv:2004.00010v5, theorem 14). Releases compose adaptively to Σρ (Bun and Steinke, arXiv:1605.02065v1,
