@@ -116,7 +116,7 @@ class LogisticRegression:
         return model
 
 
-def public_columns(bounds: object, bins: int) -> tuple[PublicColumn, ...]:
+def public_columns(bounds: object, bins: object) -> tuple[PublicColumn, ...]:
     """Return the public columns that bounds describe."""
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
         raise bad_value("bins", bins, "a whole number ≥ 1")

@@ -61,7 +61,7 @@ def rho_of(epsilon: float, delta: float) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the cells of each feature column are in one long vector."""
+    """The places of the cells of each feature column in one long vector."""
 
     features: tuple[int, ...]
     target: int
