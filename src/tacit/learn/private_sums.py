@@ -15,9 +15,12 @@ have the same codes, p is the same, and r and r' differ by at most GRID in d cel
 cells, which adds r² + r'² ≤ 2·GRID², and each other column adds at most (r - r')² ≤ 4·GRID².
 There is no cell for the intercept: its gradient is the total of any column, which post-processing averages.
 
-**On real bits.** p is a float, but it depends on the row and the public weights alone, and r is clipped to
-[-GRID, GRID] after truncation, so no rounding can exceed G; a NaN becomes 0. Sums are 64-bit integers. If one wraps,
-it equals the exact sum modulo 2^64; the noise is added modulo 2^64 too, which post-processes the exact noisy sum.
+**On real bits.** r must depend on its row and on public numbers alone: if a float of one row depended on the place of
+the row in an array, as vectorised exponentials may, adding a unit could move the residuals of all others. So weights
+are rounded to integer steps, a row adds integers, and r is looked up in a table that is computed once for all scores.
+Its entries are within [-GRID, GRID], and those of the two classes differ by at most GRID. Sums are 64-bit integers. If
+one wraps, it equals the exact sum modulo 2^64; the noise is added modulo 2^64 too, which post-processes the exact noisy
+sum.
 
 Each release adds discrete Gaussian noise of variance S/2ρ for the squared sensitivity S: ρ-zCDP (Canonne, Kamath and
 Steinke, arXiv:2004.00010v5, theorem 14). Releases compose adaptively to Σρ (Bun and Steinke, arXiv:1605.02065v1,
@@ -29,11 +32,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from tacit.errors import InvalidError
 from tacit.guarantees.conversions import delta_of_zcdp
 from tacit.guarantees.events import Neighbours
 from tacit.noise import discrete_gaussian
@@ -44,6 +49,8 @@ Floats = npt.NDArray[np.float64]
 GRID = 1024
 """Steps of a residual of 1."""
 _WRAP, _HALF = 1 << 64, 1 << 63
+_FAR, _STEPS, _PLACES = 32, 2**16, 2**8
+"""The largest score of the table of residuals; the steps of a weight of 1; the places of the table for a score of 1."""
 
 
 def rho_of(epsilon: float, delta: float) -> Fraction:
@@ -56,7 +63,9 @@ def rho_of(epsilon: float, delta: float) -> Fraction:
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (middle, high) if middle > 0 and delta_of_zcdp(middle, epsilon) <= delta else (low, middle)
-    return Fraction(low)  # the safe end
+    if low == 0:
+        raise InvalidError("epsilon and delta are too small for a classifier.", argument="epsilon", hint="Raise them.")
+    return Fraction(low) * (1 - Fraction(1, 2**40))  # the safe end; ε and δ are floats near their decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +115,20 @@ def gradient(rows: CodedRows, layout: Layout, weights: Floats, intercept: float)
 
 
 def residuals(codes: Codes, layout: Layout, weights: Floats, intercept: float) -> Counts:
-    """Return trunc(GRID·(y - p)) of each row, within [-GRID, GRID]."""
-    exact = codes[:, layout.target] - logistic(scores(codes[:, layout.features], layout, weights) + intercept)
-    return np.clip(np.trunc(np.nan_to_num(exact * GRID)), -GRID, GRID).astype(np.int64)
+    """Return the residual of each row in steps of 1/GRID, from the table of `_residual_table`."""
+    steps = np.rint(np.clip(np.nan_to_num(np.append(weights, intercept)), -_FAR, _FAR) * _STEPS).astype(np.int64)
+    total = np.full(len(codes), steps[-1], dtype=np.int64)
+    for column, start in zip(layout.features, layout.starts, strict=False):
+        total += steps[start + codes[:, column].astype(np.int64)]
+    place = np.clip(total // (_STEPS // _PLACES), -_FAR * _PLACES, _FAR * _PLACES - 1) + _FAR * _PLACES
+    return np.asarray(_residual_table()[codes[:, layout.target].astype(np.int64), place])
+
+
+@cache
+def _residual_table() -> Counts:
+    """Return trunc(GRID·(y - p)) for y = 0 and 1 at the middle of each step of the score from -_FAR to _FAR."""
+    p = logistic((np.arange(-_FAR * _PLACES, _FAR * _PLACES) + 0.5) / _PLACES)
+    return np.clip(np.trunc(np.stack([-p, 1 - p]) * GRID), -GRID, GRID).astype(np.int64)
 
 
 def scores(codes: Codes, layout: Layout, weights: Floats) -> Floats:
