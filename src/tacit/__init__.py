@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tacit.version import VERSION
 
 if TYPE_CHECKING:
-    from tacit import anonymity, ledger, local
+    from tacit import anonymity, learn, ledger, local
     from tacit.activity import counters
     from tacit.anonymity.privacy_models import KAnonymity, LDiversity, NTCloseness, TCloseness
     from tacit.column_functions import count, histogram, mean, quantile, sum  # noqa: A004 - as below
@@ -86,6 +86,7 @@ __all__ = [
     "figures",
     "filters",
     "histogram",
+    "learn",
     "ledger",
     "local",
     "mean",
@@ -102,6 +103,7 @@ _MODULES = {
     "events": "tacit.guarantees.events",
     "figures": "tacit.mechanisms.figures",
     "filters": "tacit.guarantees.filters",
+    "learn": "tacit.learn",
     "ledger": "tacit.ledger",
     "local": "tacit.local",
     "sensitivity": "tacit.mechanisms.sensitivity",
