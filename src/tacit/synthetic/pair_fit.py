@@ -35,7 +35,7 @@ class PairFit:
 
     @property
     def independent(self) -> bool:
-        """Whether the noise hid every dependence."""
+        """True if the noise hid every dependence."""
         return not any(self.factors.values())
 
 
@@ -45,7 +45,8 @@ def fit(tables: Tables, sizes: tuple[int, ...], variance: float) -> PairFit:
     total = sum(weights[table] * float(counts.sum()) for table, counts in tables.items()) / sum(weights.values())
     total = max(total, 1.0)
     columns = tuple(_column(tables, sizes, column, total) for column in range(len(sizes)))
-    pairs, factors = {}, {}
+    pairs: dict[Columns, Floats] = {}
+    factors: dict[Columns, float] = {}
     for table, counts in tables.items():
         if len(table) == 2:  # noqa: PLR2004 - a pair
             first, second = columns[table[0]], columns[table[1]]
@@ -92,7 +93,7 @@ def _with_margins(table: Floats, product: Floats, first: Floats, second: Floats)
     for _ in range(_MARGIN_STEPS):
         table *= (first / np.maximum(table.sum(axis=1), _LEAST))[:, None]
         table *= (second / np.maximum(table.sum(axis=0), _LEAST))[None, :]
-    return table / max(table.sum(), _LEAST)
+    return np.asarray(table / max(float(table.sum()), _LEAST), dtype=np.float64)
 
 
 def information(pair: Floats) -> float:

@@ -1,4 +1,4 @@
-"""Noisy counts of all pairs of columns, measured once: what synthetic rows are made from.
+"""Noisy counts of all pairs of columns, measured once; `pair_fit` makes synthetic rows from them.
 
 **Statement.** Let P be the number of tables, and let one unit add at most L = R·scale to each table in L1 (`coded_rows`).
 Then the counts of all tables together move by at most √P·L in L2 if a unit is added or removed, and by at most √(2P)·L if
