@@ -16,7 +16,7 @@ SIZES = (2, 3, 2)
 
 
 def moves(relation: Neighbours, reach: int, scale: int) -> int:
-    """Return the squared L2 moves of all tables over all units of up to 3 rows; counts add up, so other units cancel."""
+    """Return the squared L2 moves of all tables over all units of up to 3 rows; other units cancel."""
     cells = list(product(*(range(size) for size in SIZES)))
     units = [unit for rows in range(4) for unit in combinations_with_replacement(cells, rows)]
     adds = np.array(sorted({unit_vector(unit, reach, scale) for unit in units}))

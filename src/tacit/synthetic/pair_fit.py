@@ -120,7 +120,7 @@ def tree(model: PairFit, root: int) -> list[tuple[int, int]]:
 def draw_rows(
     model: PairFit, n: int, *, root: int, candidates: int, passes: int, generator: np.random.Generator
 ) -> Ints:
-    """Draw n rows of codes: candidates along the tree, weighted to agree with all pairs, then drawn by their weights."""
+    """Draw n rows of codes: candidates along the tree, weighted to agree with all pairs and drawn by weight."""
     if n == 0:
         return np.zeros((0, len(model.columns)), dtype=np.int64)
     rows = _along_tree(model, max(n, candidates), root, generator)
@@ -151,7 +151,7 @@ def _inverse(steps: Floats, given: Ints, generator: np.random.Generator) -> Ints
 
 
 def weights_of(model: PairFit, rows: Ints, passes: int) -> Floats:
-    """Return weights with which the rows agree with the pairs, by iterative proportional fitting (Deming and Stephan 1940)."""
+    """Return weights with which rows agree with pairs: iterative proportional fitting (Deming and Stephan 1940)."""
     weights = np.ones(len(rows))
     places = {pair: rows[:, pair[0]] * table.shape[1] + rows[:, pair[1]] for pair, table in model.pairs.items()}
     for _ in range(passes):

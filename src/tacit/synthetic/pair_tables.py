@@ -1,14 +1,14 @@
 """Noisy counts of all pairs of columns, measured once; `pair_fit` makes synthetic rows from them.
 
-**Statement.** Let P be the number of tables, and let one unit add at most L = R·scale to each table in L1 (`coded_rows`).
-Then the counts of all tables together move by at most √P·L in L2 if a unit is added or removed, and by at most √(2P)·L if
-a unit is changed. Discrete Gaussian noise of variance l2²/2ρ on each cell is ρ-zCDP (Canonne, Kamath and Steinke,
-arXiv:2004.00010v5, theorem 14).
-**Proof.** A unit adds to one table a vector u ≥ 0 with Σu ≤ L, so ‖u‖₂² ≤ (Σu)² ≤ L². If the unit changes to one that adds
-v ≥ 0, then ‖u - v‖₂² = ‖u‖² + ‖v‖² - 2⟨u, v⟩ ≤ 2L², since ⟨u, v⟩ ≥ 0. Squares of P tables add.  ∎
+**Statement.** Let P be the number of tables, and let one unit add at most L = R·scale to each table in L1
+(`coded_rows`). Then the counts of all tables together move by at most √P·L in L2 if a unit is added or removed, and by
+at most √(2P)·L if a unit is changed. Discrete Gaussian noise of variance l2²/2ρ on each cell is ρ-zCDP (Canonne, Kamath
+and Steinke, arXiv:2004.00010v5, theorem 14).
+**Proof.** A unit adds to one table a vector u ≥ 0 with Σu ≤ L, so ‖u‖₂² ≤ (Σu)² ≤ L². If the unit changes to one that
+adds v ≥ 0, then ‖u - v‖₂² = ‖u‖² + ‖v‖² - 2⟨u, v⟩ ≤ 2L², since ⟨u, v⟩ ≥ 0. Squares of P tables add.  ∎
 
-On real bits: counts are exact 64-bit integers, the variance is a rational, and the noise is drawn exactly. Floats appear only
-in `pair_fit`, after the noise. The number and the sizes of the tables are public.
+On real bits: counts are exact 64-bit integers, the variance is a rational, and the noise is drawn exactly. Floats
+appear only in `pair_fit`, after the noise. The number and the sizes of the tables are public.
 """
 
 from __future__ import annotations
