@@ -111,7 +111,7 @@ class Baskets:
         return Bitmaps(rows, self.count)
 
     def bins(self, basis: Sequence[int]) -> Ints:
-        """Return how many baskets have exactly each subset of a basis; bit i of a bin stands for item i of the basis."""
+        """Return how many baskets have exactly each subset of a basis; bit i of a bin is for item i of it."""
         if len(basis) > _LARGEST_BASIS:
             raise ValueError("a basis has at most 24 items")
         bit = np.zeros(self.items, dtype=np.int64)

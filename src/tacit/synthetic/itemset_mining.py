@@ -32,9 +32,7 @@ def best_itemsets(bitmaps: Bitmaps, count: int) -> Iterator[tuple[int, Itemset]]
         _extend(bitmaps, itemset, queue, best, count)
 
 
-def _extend(
-    bitmaps: Bitmaps, itemset: Itemset, queue: list[tuple[int, Itemset]], best: list[int], count: int
-) -> None:
+def _extend(bitmaps: Bitmaps, itemset: Itemset, queue: list[tuple[int, Itemset]], best: list[int], count: int) -> None:
     """Add the sets with one more, later item to the queue; `best` has the `count` largest supports seen."""
     first = itemset[-1] + 1
     supports = bitmaps.supports_with(bitmaps.common(itemset), first, len(bitmaps.rows))

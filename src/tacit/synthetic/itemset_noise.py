@@ -1,14 +1,13 @@
 """The purse of an itemset release: every draw takes its part of (ε, δ), and no part is spent twice.
 
-**Statement.** Let pure draws with ε₁, …, ε_a and concentrated draws with ρ₁, …, ρ_b be chosen adaptively, such that
-Σε ≤ E and Σρ ≤ ρ(ε - E, δ_g). Here ρ(e, d) is a ρ with `delta_of_zcdp(ρ, e)` ≤ d. Together they are (ε, δ_g)-DP.
-**Proof.** The pure draws compose to E-DP, and the concentrated ones to ρ-zCDP (Bun and Steinke, arXiv:1605.02065v1, lemma
-2.3). By theorem 2.1 of Whitehouse, Ramdas, Rogers and Wu (arXiv:2203.05481v3) sums of adaptively *chosen* parameters
-would need a filter; here all parameters are fixed in advance by ε, δ, k, m and by earlier outputs alone, and the sums
-are at most the bounds on every path. For each path ρ-zCDP with added ε-DP is bounded by basic composition.  ∎
+**Statement.** Let pure draws have Σε ≤ E, and let concentrated draws have Σρ ≤ ρ(ε - E, δ_g), whatever earlier draws
+gave. Here ρ(e, d) is a ρ with `delta_of_zcdp(ρ, e)` ≤ d. Together they are (ε, δ_g)-DP.
+**Proof.** The parts of later draws are fixed by ε, δ, k, m and earlier outputs, and every branch stays within the same
+sums. Given the pure draws before them, the concentrated draws compose to ρ-zCDP (Bun and Steinke,
+arXiv:1605.02065v1, lemma 2.3), hence to (ε - E, δ_g)-DP. Adaptive basic composition with the pure draws adds E.  ∎
 
-A choice with e^(ε₀u/Δ) and monotone u, or with e^(ε₀u/2Δ), has its loss in an interval of length ε₀ and is ε₀²/8-zCDP
-(Cesar and Rogers, arXiv:2004.07223v3, lemma 3.4). Discrete Gaussian noise of variance σ² is Δ₂²/2σ²-zCDP (Canonne et
+A choice with e^(ε₀u/Δ) and monotone u, or with e^(ε₀u/2Δ), has its loss in an interval of length ε₀ (see `exponential`)
+and is ε₀²/8-zCDP, as `guarantees.prices` charges it. Discrete Gaussian noise of variance σ² is Δ₂²/2σ²-zCDP (Canonne et
 al., arXiv:2004.00010v5, theorem 14). Discrete Laplace noise of scale Δ₁/ε is ε-DP.
 
 On real bits: parameters are rationals, supports are 64-bit integers of at most the number of baskets, and the samplers

@@ -15,10 +15,11 @@ numbers. `itemset_noise` adds the parts up.
 
 **Items that are not public** get Gaussian noise of variance σ² on their supports, and items above a threshold t are
 released. Let A be that step on the items that two neighbours share, with all steps after it. A and steps 1 and 2 are
-(ε, δ_g)-DP. An item that only one of the two has is in the baskets of one unit: its support is at most R, and there are
-at most R·m of them. With t = R + σ√(2·ln(R·m/δ_t)) one of them is released with probability at most δ_t, as
-Pr[K ≥ x] ≤ e^(-x²/2σ²) for discrete Gaussian noise K. Otherwise the release is that of A, and its noise is independent of
-those items. So P(S) ≤ δ_t + e^ε·P'(A in S) + δ_g and P'(A in S) ≤ P'(S) + δ_t: the release is (ε, δ_g + (1 + e^ε)·δ_t)-DP.
+(ε, δ_g)-DP. An item that only one of the two has is in the baskets of one unit: its support is at most R, and there
+are at most R·m of them. With t = R + σ√(2·ln(R·m/δ_t)) one of them is released with probability at most δ_t, as
+Pr[K ≥ x] ≤ e^(-x²/2σ²) for discrete Gaussian noise K. Otherwise the release is that of A, and its noise is independent
+of those items. So P(S) ≤ δ_t + e^ε·P'(A in S) + δ_g and P'(A in S) ≤ P'(S) + δ_t: the release is
+(ε, δ_g + (1 + e^ε)·δ_t)-DP.
 
 The shares of ε were chosen on generated tables: items of falling supports with planted groups, and rows of skewed
 columns (`bench/high_dimensional_itemsets.py` has both generators).
@@ -26,7 +27,7 @@ columns (`bench/high_dimensional_itemsets.py` has both generators).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -35,6 +36,7 @@ from math import ceil, comb, exp, log, sqrt
 import numpy as np
 
 from tacit.arrays import Floats, Ints
+from tacit.errors import InvalidError, RefusedError, bad_value
 from tacit.synthetic.baskets import Baskets, Itemset, Neighbours, most_included, moves
 from tacit.synthetic.itemset_mining import kth_support
 from tacit.synthetic.itemset_noise import Noisy, Purse
@@ -43,8 +45,8 @@ SIZE_SHARE, LEVEL_SHARE, NUMBER_SHARE = Fraction(1, 40), Fraction(1, 40), Fracti
 ITEM_SHARE = Fraction(1, 5)
 LENGTH_SHARE = Fraction(1, 50)
 SINGLES, PAIRS, LARGER = Fraction(1, 10), Fraction(11, 20), Fraction(7, 20)
-FEW = 12
-"""The largest number of items for which one basis is used: 4,096 bins."""
+FEW = 14
+"""The largest number of items for which one basis is used: 16,384 bins."""
 MANY = 192
 """The largest number of items whose pairs are counted: 18,336 pairs."""
 _LARGEST_SET = 6
@@ -60,6 +62,27 @@ class ItemsetQuestion:
     delta: Fraction = Fraction(0)
     neighbours: Neighbours = "add/remove"
     public_items: bool = True
+
+    def __post_init__(self) -> None:
+        """Check what can be checked before any data are read."""
+        if (self.k is None) == (self.min_support is None):
+            raise InvalidError("Give either k or min_support.", argument="k", hint="For example k=100.")
+        if self.k is not None and self.k < 1:
+            raise bad_value("k", self.k, "a whole number of at least 1")
+        if self.min_support is not None and not 0 < self.min_support <= 1:
+            raise bad_value(
+                "min_support",
+                float(self.min_support),
+                "a part of the baskets, above 0 and at most 1",
+                hint="Divide a count by the number of baskets.",
+            )
+        if self.epsilon <= 0:
+            raise bad_value("epsilon", float(self.epsilon), "a number above 0")
+        if not self.public_items and self.delta <= 0:
+            raise RefusedError(
+                "The items are not public, and finding them in the data needs a delta.",
+                hint="List the items with keys=, or give delta.",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +128,8 @@ def release_itemsets(baskets: Baskets, question: ItemsetQuestion) -> ItemsetAnsw
     largest = np.sort(supports)[::-1][: ordered.size]
     ordered[: largest.size] = largest
     number = 1 + purse.choose(-np.abs(ordered - target), sensitivity, NUMBER_SHARE * epsilon, "number")
-    wanted = min(baskets.items, number + 1 + number // 10)
+    padded = number + 1 + number // 10
+    wanted = min(baskets.items, padded) if question.public_items else padded  # how many items exist may be private
     if wanted <= FEW:
         answer = _by_basis(baskets, question, purse, wanted, whole, level)
     else:
@@ -130,19 +154,19 @@ def _measured(itemset: Itemset, count: int, noisy: Noisy, terms: int = 1) -> Mea
 
 def _peeled(baskets: Baskets, wanted: int, draw: Callable[[Ints], int]) -> list[int]:
     """Return different items, each drawn by its support among those that are left."""
-    supports, left, chosen = baskets.singles(), list(range(baskets.items)), []
-    for _ in range(wanted):
+    supports, left = baskets.singles(), list(range(baskets.items))
+    chosen: list[int] = []
+    while len(chosen) < wanted:
         chosen.append(left.pop(draw(supports[left])))
     return chosen
 
 
 def _found(baskets: Baskets, question: ItemsetQuestion, purse: Purse, wanted: int, rho: Fraction) -> list[int]:
     """Return at most `wanted` items above the threshold of items that are not public."""
-    included = min(baskets.most, baskets.items) if baskets.items else 1
     present = np.flatnonzero(baskets.singles())
     _, l2_squared = moves(baskets.most, baskets.reach, question.neighbours)
     noisy = purse.gaussian(baskets.singles()[present], l2_squared, rho, "items")
-    slack = float(threshold_delta(question)) / (baskets.reach * max(included, baskets.most))
+    slack = float(threshold_delta(question)) / (baskets.reach * max(1, baskets.most))
     threshold = baskets.reach + ceil(sqrt(2 * noisy.variance * -log(slack)) * (1 + 1e-12))
     above = np.flatnonzero(noisy.values > threshold)
     order = above[np.argsort(-noisy.values[above], kind="stable")][:wanted]
@@ -181,9 +205,7 @@ def _by_basis(
         _measured(_members(items, place), int(supports[place]), bins, 1 << (len(items) - place.bit_count()))
         for place in range(1, len(supports))
     )
-    return ItemsetAnswer(
-        baskets=whole, sets=sets, level=level, items=tuple(items), method="basis", most=baskets.most
-    )
+    return ItemsetAnswer(baskets=whole, sets=sets, level=level, items=tuple(items), method="basis", most=baskets.most)
 
 
 def superset_sums(bins: Ints) -> Ints:
@@ -250,7 +272,9 @@ def _listed(baskets: Baskets, question: ItemsetQuestion, purse: Purse, wanted: i
             lambda scores: purse.choose_by_rho(scores, baskets.reach, each, "items", monotone=monotone),
         )
     part = ITEM_SHARE * (purse.epsilon - kept) / wanted
-    return _peeled(baskets, wanted, lambda scores: purse.choose(scores, baskets.reach, part, "items", monotone=monotone))
+    return _peeled(
+        baskets, wanted, lambda scores: purse.choose(scores, baskets.reach, part, "items", monotone=monotone)
+    )
 
 
 Add = Callable[[Ints, int, Fraction, str], Noisy]
@@ -288,7 +312,7 @@ def _kept_items(lengths: Floats, level: int, budget: Fraction, question: Itemset
     return best
 
 
-def candidates(singles: Noisy, pairs: Noisy, names: list[Itemset], level: int, limit: int) -> list[Itemset]:
+def candidates(singles: Noisy, pairs: Noisy, names: Sequence[Itemset], level: int, limit: int) -> list[Itemset]:
     """Return larger sets whose pairs all look frequent, the most promising first; a function of noisy numbers.
 
     The support of a set is predicted from its pairs: the mean over its items i of the product of the noisy shares of
