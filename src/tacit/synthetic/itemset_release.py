@@ -242,7 +242,7 @@ def _by_pairs(
     lengths = purse.laplace(baskets.lengths_within(items), l1, lengths_part, "lengths")
     budget = purse.rho if question.delta else purse.epsilon
     add = _adder(question, purse, baskets.reach)
-    most = _kept_items(np.maximum(lengths.values, 0).astype(np.float64), level, budget, question, baskets.reach)
+    most = _kept_items(_without_noise(lengths), level, budget, question, baskets.reach)
     inside = baskets.kept(items, most)
     bitmaps = inside.bitmaps(range(len(items)))
     singles = add(inside.singles(), most, SINGLES * budget, "singles")
@@ -290,6 +290,15 @@ def _adder(question: ItemsetQuestion, purse: Purse, reach: int) -> Add:
         return purse.laplace(values, l1, part, what)
 
     return add
+
+
+def _without_noise(lengths: Noisy) -> Floats:
+    """Return noisy numbers of baskets, with 0 for those that noise alone would give; a function of noisy numbers.
+
+    Long baskets have many pairs, so noise on lengths that no basket has would look like many lost pairs.
+    """
+    likely = sqrt(lengths.variance / 2) * log(2 * lengths.values.size)  # the largest of so many Laplace noises
+    return np.where(lengths.values > likely, lengths.values, 0).astype(np.float64)
 
 
 def _kept_items(lengths: Floats, level: int, budget: Fraction, question: ItemsetQuestion, reach: int) -> int:
