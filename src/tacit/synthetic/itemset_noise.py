@@ -34,7 +34,7 @@ _DIGITS = 2**40
 
 
 def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a ρ that is close to the largest of which (ε, δ)-DP follows; 0 if δ is 0.
+    """Return a ρ that implies (ε, δ)-DP and is close to the largest; 0 if δ is 0.
 
     >>> round(float(rho_of(Fraction(1), Fraction(1, 10**9))), 4)
     0.015
@@ -60,7 +60,7 @@ class Noisy:
 
 @dataclass(slots=True)
 class Purse:
-    """What is left of ε for pure draws and of ρ for concentrated draws."""
+    """The rest of ε for pure draws and of ρ for concentrated draws."""
 
     epsilon: Fraction
     rho: Fraction = Fraction(0)

@@ -54,7 +54,7 @@ _LARGEST_SET = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemsetQuestion:
-    """What is asked: the k largest supports, or all supports of at least a part of the baskets."""
+    """A question: the k largest supports, or all supports of at least a part of the baskets."""
 
     k: int | None = None
     min_support: Fraction | None = None
@@ -281,7 +281,7 @@ Add = Callable[[Ints, int, Fraction, str], Noisy]
 
 
 def _adder(question: ItemsetQuestion, purse: Purse, reach: int) -> Add:
-    """Return the function that adds noise to supports of which a basket includes at most so many."""
+    """Return the function that adds noise to supports; its second argument bounds the sets that one basket includes."""
 
     def add(values: Ints, included: int, part: Fraction, what: str) -> Noisy:
         l1, l2_squared = moves(max(1, included), reach, question.neighbours)
