@@ -391,3 +391,38 @@ def test_the_epsilon_of_an_approximate_zcdp_uses_the_rest_of_delta() -> None:
     assert tc.ApproxZCDP(rho=0, delta=1e-6).epsilon(delta=1e-6) == 0
     with pytest.raises(InvalidError, match="delta must be"):
         guarantee.epsilon(delta=2)
+
+
+def test_a_gaussian_loss_exceeds_every_number_with_a_probability_above_0() -> None:
+    """The true values are below the least float; an upper end of 0 would be false."""
+    normal = tc.compose([tc.GaussianDP(mu=1)]).loss
+    discrete = tc.Gaussian(sensitivity=1, sigma=1).loss
+    for loss, size in ((normal, 60), (normal, 1e300), (discrete, 1e10)):
+        assert loss.exceeds(epsilon=size).lower == 0 < loss.exceeds(epsilon=size).upper
+        assert loss.delta(epsilon=size).lower == 0 < loss.delta(epsilon=size).upper
+    assert tc.compose([tc.GaussianDP(mu=1e-200)]).loss.delta(epsilon=1).upper > 0
+
+
+def test_normal_tails_hold_for_the_least_and_the_largest_mu() -> None:
+    small, large = (tc.compose([tc.GaussianDP(mu=mu)]).loss for mu in (1e-200, 1e200))
+    assert small.exceeds(epsilon=0).lower <= 0.5 <= small.exceeds(epsilon=0).upper
+    assert small.exceeds(epsilon=1).upper < 1e-300
+    assert large.exceeds(epsilon=1).lower > 1 - 1e-12
+    for mu, size in ((0.3, 0.1), (2.0, 7.0), (5.0, 0.0)):
+        truth = mp.erfc((mp.mpf(repr(size)) / mp.mpf(repr(mu)) - mp.mpf(repr(mu)) / 2) / mp.sqrt(2)) / 2
+        found = tc.compose([tc.GaussianDP(mu=mu)]).loss.exceeds(epsilon=size)
+        assert found.lower <= truth <= found.upper <= found.lower * (1 + 1e-10)
+
+
+@pytest.mark.parametrize("epsilon", [2, 40])
+def test_totals_of_two_answers_are_enclosed_near_their_atoms(epsilon: int) -> None:
+    """The loss of two randomized responses is 2ε with probability p², 0 or -2ε.
+
+    At ε = 40 the standard deviation is about 1e-7: steps are then rounded by a large part of themselves.
+    """
+    loss = tc.compose([(tc.RandomizedResponse(epsilon=epsilon), 2)]).loss
+    kept = 1 / (1 + mp.exp(-epsilon))
+    for size in (0, 1, 2 * epsilon - 1, 2 * epsilon, 2 * epsilon + 1):
+        found = loss.exceeds(epsilon=size)
+        truth = kept**2 if size < 2 * epsilon else mp.mpf(0)
+        assert found.lower <= truth <= found.upper, size

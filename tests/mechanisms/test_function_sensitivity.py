@@ -11,6 +11,7 @@ from math import comb, exp, log, log1p
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -265,3 +266,21 @@ def test_a_function_that_changes_its_argument_changes_nothing_else() -> None:
         return total
 
     assert of(emptied, domain=[0, 1], n=3, neighbours=ADD).l1 == 1
+
+
+def test_a_function_that_changes_its_rows_does_not_change_the_domain() -> None:
+    def first_value(rows: list[list[int]]) -> int:
+        for row in rows[1:]:
+            row[0] = 0
+        return sum(row[0] for row in rows)
+
+    found = tc.sensitivity.of(first_value, domain=[[1], [5]], n=2, neighbours="change one")
+    assert found.l1 == 4
+
+
+def test_values_of_different_shapes_are_different_and_na_is_refused() -> None:
+    arrays = [np.array([]), np.array([1.0]), np.array([1.0, 2.0])]
+    found = tc.sensitivity.of(lambda rows: sum(len(row) for row in rows), domain=arrays, n=1, neighbours="change one")
+    assert found.l1 == 2
+    with pytest.raises(InvalidError, match="must not hold NaN or NA"):
+        tc.sensitivity.of(len, domain=[1, pd.NA], n=1)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, InvalidOperation, localcontext
 from fractions import Fraction
-from math import erfc, exp, inf, log, log1p, sqrt
+from math import erfc, exp, inf, log, log1p, nextafter, sqrt
 
 from tacit.errors import bad_value
 from tacit.guarantees.exact import Exact, Number, round_up, to_fraction
@@ -29,7 +29,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     δ = Φ(μ/2 - ε/μ) - e^ε·Φ(-μ/2 - ε/μ) (Balle and Wang, arXiv:1805.06530v2, theorem 8). With x = (ε/μ - μ/2)/√2 and
     y = (ε/μ + μ/2)/√2 the two terms are ½erfc(x) and ½e^(-x²)·erfcx(y), since ε - y² = -x²: nothing overflows.
     Both x and y carry an error of a few 2^-52·y, so the first is taken at an x lower by 2^-48·y and the second
-    at larger |x| and y.
+    at larger |x| and y. δ is never 0, so the result is at least the least float above 0.
 
     >>> round(gaussian_delta(1.0, 1.0), 6)
     0.126937
@@ -41,7 +41,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     low, far = x - slack, abs(x) + slack
     first = erfc(low) / 2 if low < 0 else exp(-low * low) * float(erfcx(low)) / 2
     second = exp(-far * far) * float(erfcx(y + slack)) / 2
-    return min(1.0, first - second + (first + second) * 2.0**-48)
+    return min(1.0, max(first - second + (first + second) * 2.0**-48, nextafter(0, 1)))
 
 
 def gaussian_delta_below(mu: float, epsilon: float) -> float:

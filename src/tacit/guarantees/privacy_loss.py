@@ -40,7 +40,7 @@ from tacit.guarantees.conversions import (
 )
 from tacit.guarantees.events import PoissonSampled
 from tacit.guarantees.exact import Number, round_up, whole
-from tacit.guarantees.loss_laws import Cumulants, GaussianLaw, LossLaw, loss_law, to_moment
+from tacit.guarantees.loss_laws import Cumulants, DiscreteGaussianLaw, GaussianLaw, LossLaw, loss_law, to_moment
 from tacit.guarantees.pld import Bounds, delta_curve
 from tacit.guarantees.profile import PrivacyProfile
 from tacit.notebook import ShownAsFields
@@ -54,6 +54,7 @@ _AGREE = Decimal("1e-25")
 _SLACK = Decimal("1e-40")
 _LEAST = 320
 """Numbers below 1e-320 are rounded down to 0."""
+_VANISHING = Bounds(0.0, nextafter(0, 1))
 _CHORDS = tuple(0.5**n for n in range(1, 14))
 
 
@@ -151,7 +152,9 @@ class PrivacyLoss(ShownAsFields):
         if isinstance(single, GaussianLaw):
             return _normal_tail(single.mu_squared, size)
         tails = None if single is None else _tails(single, size)
-        return self._by_chords(size) if tails is None else _enclosed(tails[0], tails[0])
+        if tails is None:
+            return self._by_chords(size)
+        return _VANISHING if _vanishes(single, tails) else _enclosed(tails[0], tails[0])
 
     def delta(self, *, epsilon: Number, width: Number = 1e-3) -> Bounds:
         """Bracket δ(ε) = E[(1 - e^(ε-L))₊]: the release is (ε,δ)-DP at the upper end.
@@ -174,6 +177,8 @@ class PrivacyLoss(ShownAsFields):
         tails = None if single is None else _tails(single, size)
         if tails is None:
             return DELTAS["tight"](self.parts, size, float(nonnegative(width, "width")))
+        if _vanishes(single, tails):
+            return _VANISHING
         with working():
             value = tails[0] - as_decimal(size).exp() * tails[1]
         return _enclosed(value, tails[0])
@@ -206,16 +211,24 @@ class PrivacyLoss(ShownAsFields):
         return laws[0][0] if len(laws) == 1 and laws[0][1] == 1 else None
 
     def _by_chords(self, size: Fraction) -> Bounds:
-        """Return the best bracket of several chords."""
-        x, scale = float(size), _scale(self)
-        steps = [share * scale for share in _CHORDS]
-        curve = self._curve([x, *(x - step for step in steps), *(x + step for step in steps)])
-        here = curve[0]
-        lower, upper = here.lower, 1.0
-        for step, left, right in zip(steps, curve[1:], curve[1 + len(steps) :], strict=False):
-            # t/(b-t) = 1/(e^h - 1), t/(t-a) = 1/(1 - e^-h)
-            lower = max(lower, here.lower + (here.lower - right.upper) / expm1(step) * (1 - 2.0**-40))
-            upper = min(upper, here.upper + (left.upper - here.lower) / -expm1(-step) * (1 + 2.0**-40))
+        """Return the best bracket of several chords.
+
+        ε is between two floats, `below` and `above`. Pr[L > ε] does not rise with ε, so its lower end is taken at `above`
+        and its upper end at `below`. The ends of a chord are floats too, and its length is the one between them.
+        """
+        below, above = -round_up(-size), round_up(size)
+        steps = [share * _scale(self) for share in _CHORDS]
+        lefts = [below - step for step in steps if below - step < below]
+        rights = [above + step for step in steps if above + step > above]
+        curve = self._curve([below, above, *lefts, *rights])
+        at_below, at_above = curve[:2]
+        lower, upper = at_above.lower, 1.0
+        for end, right in zip(rights, curve[2 + len(lefts) :], strict=True):
+            length = _length(above, end)  # t/(b-t) = 1/(e^h - 1)
+            lower = max(lower, at_above.lower + (at_above.lower - right.upper) / expm1(length) * (1 - 2.0**-40))
+        for end, left in zip(lefts, curve[2 : 2 + len(lefts)], strict=True):
+            length = _length(end, below)  # t/(t-a) = 1/(1 - e^-h)
+            upper = min(upper, at_below.upper + (left.upper - at_below.lower) / -expm1(-length) * (1 + 2.0**-40))
         return Bounds(max(0.0, lower * (1 - 2.0**-40)), min(1.0, upper * (1 + 2.0**-40)))
 
     def _curve(self, points: list[float]) -> list[Bounds]:
@@ -223,6 +236,11 @@ class PrivacyLoss(ShownAsFields):
         sizes = sorted({abs(x) for x in points})
         known = dict(zip(sizes, delta_curve(loss_events(self.parts), sizes), strict=True))
         return [known[x] if x >= 0 else _mirrored(known[-x], x) for x in points]
+
+
+def _length(low: float, high: float) -> float:
+    """Return high - low with a relative error of at most 2^-53."""
+    return float(Fraction(high) - Fraction(low))
 
 
 def _mirrored(found: Bounds, x: float) -> Bounds:
@@ -249,6 +267,11 @@ def _tails(law: LossLaw, x: Fraction) -> tuple[Decimal, Decimal] | None:
         return law.tails(x)
 
 
+def _vanishes(law: LossLaw | None, tails: tuple[Decimal, Decimal]) -> bool:
+    """Return True if a probability is above 0 but too small for a Decimal: Gaussian losses have no largest value."""
+    return isinstance(law, DiscreteGaussianLaw) and tails[0] == 0
+
+
 def _enclosed(value: Decimal, terms: Decimal) -> Bounds:
     """Return two floats around a number that was computed from terms of a given size."""
     with working():
@@ -261,10 +284,12 @@ def _enclosed(value: Decimal, terms: Decimal) -> Bounds:
 def _normal_tail(square: Fraction, x: Fraction) -> Bounds:
     """Bracket Pr[N(μ²/2, μ²) > x] = ½erfc(z) with z = (x/μ - μ/2)/√2.
 
-    z has an error of a few 2^-52·(x/μ + μ/2), and erfc one of a few 2^-52 of itself.
+    μ and z√2 are rationals, μ rounded up by less than 2^-100 of itself, so z has an error of less than
+    2^-48·(x/μ + μ/2), and erfc one of a few 2^-52 of itself. Beyond |z√2| = 100, erfc is 0 or 2 to all digits. The
+    probability is never 0, so the upper end is at least the least float above 0.
     """
-    mu = sqrt(square)
-    z = (float(x) / mu - mu / 2) / sqrt(2)
-    slack = (float(x) / mu + mu / 2) * 2.0**-48
-    lower, upper = erfc(z + slack) / 2 * (1 - 2.0**-48), erfc(z - slack) / 2 * (1 + 2.0**-48)
-    return Bounds(lower, min(1.0, upper))
+    mu = root_above(square)
+    middle, slack = x / mu - mu / 2, (x / mu + mu / 2) / 2**48
+    near, far = (float(min(max(z, Fraction(-100)), Fraction(100))) / sqrt(2) for z in (middle - slack, middle + slack))
+    lower, upper = erfc(far) / 2 * (1 - 2.0**-48), erfc(near) / 2 * (1 + 2.0**-48)
+    return Bounds(lower, min(1.0, max(upper, nextafter(0, 1))))

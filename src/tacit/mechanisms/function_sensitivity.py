@@ -25,6 +25,7 @@ Python prints. A float has the rounding errors of f; return a `Fraction` to avoi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
@@ -148,8 +149,10 @@ class Evaluations:
         return value
 
     def _called(self, table: Table) -> Values:
+        """Call the function with copies of the rows, so that it cannot change the domain."""
+        rows = [_copied(self.domain[place]) for place in table]
         try:
-            result = self.function([self.domain[place] for place in table])
+            result = self.function(rows)
         except Exception as error:
             raise InvalidError(
                 f"The function raised {type(error).__name__} for a table of {_rows(table)}.",
@@ -158,6 +161,19 @@ class Evaluations:
                 + ("" if table else " If n is public, pass neighbours='change one': no table is then empty."),
             ) from error
         return _numbers(result, table)
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, (int, float, str, bytes, Fraction)) or value is None:
+        return value
+    try:
+        return deepcopy(value)
+    except Exception as error:
+        raise InvalidError(
+            "A value of the domain cannot be copied.",
+            argument="domain",
+            hint="Use numbers, text, or tuples, lists and arrays of them.",
+        ) from error
 
 
 def _rows(table: Table) -> str:
@@ -394,14 +410,20 @@ def _read_domain(domain: object) -> tuple[object, ...]:
         raise InvalidError(f"domain must hold from 1 to {_MOST_TABLES:,} values.", argument="domain")
     values = tuple(domain.tolist() if isinstance(domain, np.ndarray) else domain)
     if any(not _equal(value, value) for value in values):
-        raise InvalidError("domain must not hold NaN.", argument="domain")
+        raise InvalidError("domain must not hold NaN or NA.", argument="domain")
     if len(values) <= _MOST_ROWS and any(_equal(a, b) for i, a in enumerate(values) for b in values[:i]):
         raise InvalidError("domain holds a value twice.", argument="domain", hint="Remove one of them.")
     return values
 
 
 def _equal(one: object, other: object) -> bool:
-    return bool(np.all(one == other))
+    """Return True if two values are equal; NaN and pandas.NA are not equal to themselves."""
+    try:
+        if isinstance(one, np.ndarray) and np.shape(one) != np.shape(other):  # type: ignore[arg-type]  # any value has one
+            return False
+        return bool(np.all(one == other))
+    except (TypeError, ValueError):
+        return False
 
 
 def _read_rows(n: object) -> int:

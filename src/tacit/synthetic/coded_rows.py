@@ -1,7 +1,7 @@
 """Weighted rows of a private table as public codes: what every high-dimensional release reads.
 
 A column has a public list of values or bins, so each row becomes one small integer (a code) per column. A row of a unit
-with n rows has the weight w = min(scale, ⌊scale·R/n⌋) for a reach of R rows, an integer number of steps of 1/scale row. Then
+with n rows has the weight w = min(scale, ⌊scale·R/n⌋) for a reach of R rows: whole steps of 1/scale row. Then
 
     Σ over the rows of one unit of w  ≤  R·scale,
 

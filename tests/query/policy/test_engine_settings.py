@@ -30,15 +30,16 @@ each_row = true
 
 
 @pytest.mark.parametrize(
-    "value", [0, -1, float("nan"), float("inf"), -0.0, True, False, "60", None, [60], 604_801, 10**400, 1j]
+    "value",
+    [0, -1, float("nan"), float("inf"), -0.0, 1e-9, 0.0099, True, False, "60", None, [60], 604_801, 10**400, 1j],
 )
 def test_a_time_limit_that_is_not_one_is_refused(value: object) -> None:
-    with pytest.raises(InvalidError, match=r"^timeout must be a number of seconds > 0") as caught:
+    with pytest.raises(InvalidError, match=r"^timeout must be a number of seconds from 0.01") as caught:
         read_timeout(value)
     assert caught.value.argument == "timeout"
 
 
-@pytest.mark.parametrize("value", [60, 0.5, Fraction(1, 3), np.float64(2.5), np.int64(7), 604_800])
+@pytest.mark.parametrize("value", [60, 0.5, 0.01, Fraction(1, 3), np.float64(2.5), np.int64(7), 604_800])
 def test_a_time_limit_is_any_number_of_seconds(value: float) -> None:
     assert read_timeout(value) == float(value)
 
@@ -143,7 +144,7 @@ def test_a_policy_has_settings_that_do_not_change_its_version(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("engine", "messages"),
     [
-        ("engine = { timeout = 0 }", ["engine.timeout must be a number of seconds > 0"]),
+        ("engine = { timeout = 0 }", ["engine.timeout must be a number of seconds from 0.01"]),
         ('engine = { memory = "8G", threads = 0 }', ["engine.memory must be", "engine.threads must be"]),
         ('engine = { time_out = 5, temporary = "" }', ["time_out is not a key", "temporary is not filled in"]),
         ('engine = { temporary = "${NOWHERE_SET}/x" }', ["NOWHERE_SET"]),

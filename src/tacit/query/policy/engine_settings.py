@@ -28,12 +28,13 @@ from tacit.errors import bad_value
 LEAST_MEMORY: Final = 64_000_000
 """The least memory in bytes: with less, DuckDB cannot group even a small table on a few threads."""
 
-SECONDS: Final = "a number of seconds > 0, at most 604,800 (a week)"
+SECONDS: Final = "a number of seconds from 0.01 to 604,800 (a week)"
 MEMORY: Final = 'a text such as "8GB" or "8GiB", or a whole number of bytes, from 64MB to 1,000TB'
 THREADS: Final = "a whole number from 1 to 1,024"
 DIRECTORY: Final = "the path of a directory"
 
 _HOUR, _WEEK = 3600.0, 604_800
+_LEAST_TIMEOUT = 0.01  # with less, almost every query would be charged and then stopped
 _MOST_MEMORY = 10**15
 _MOST_THREADS = 1024
 _SIZE = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?)\s*(?:([kmgt]?)(i?)b)", re.IGNORECASE)
@@ -66,7 +67,7 @@ def read_timeout(value: object, name: str = "timeout") -> float:
     (60.0, 0.5)
     """
     seconds = 0.0 if isinstance(value, bool) or not isinstance(value, Real) else _float(value)
-    if not 0 < seconds <= _WEEK:  # NaN fails too
+    if not _LEAST_TIMEOUT <= seconds <= _WEEK:  # NaN fails too
         raise bad_value(name, value, SECONDS)
     return seconds
 
