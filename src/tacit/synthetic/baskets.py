@@ -184,6 +184,6 @@ def most_included(itemsets: Sequence[Itemset], most: int) -> int:
 
 
 def moves(included: int, reach: int, neighbours: Neighbours) -> tuple[int, int]:
-    """Return how far supports move in L1, and in L2 squared, if a basket includes at most so many of the sets."""
+    """Return how far supports move in L1, and in L2 squared, if a basket includes at most `included` of the sets."""
     units = 2 if neighbours == "change one" else 1
     return units * reach * included, units * reach**2 * included
