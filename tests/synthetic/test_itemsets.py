@@ -1,0 +1,151 @@
+"""Itemsets against brute force: supports, sensitivities under both relations, and the answer at a huge ε."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import chain, combinations, product
+from math import comb
+
+import numpy as np
+import pytest
+
+from tacit.errors import InternalError, InvalidError, RefusedError
+from tacit.synthetic.baskets import Baskets, Itemset, Neighbours, most_included, moves
+from tacit.synthetic.itemset_mining import kth_support
+from tacit.synthetic.itemset_noise import Purse
+from tacit.synthetic.itemset_release import FEW, ItemsetQuestion, release_itemsets
+
+ITEMS = 3
+SUBSETS = [one for size in range(ITEMS + 1) for one in combinations(range(ITEMS), size)]
+RELATIONS: list[Neighbours] = ["add/remove", "change one"]
+
+
+def baskets_of(sets: list[Itemset], items: int = ITEMS, most: int = ITEMS, reach: int = 1) -> Baskets:
+    """Return baskets from sets of codes."""
+    starts = np.cumsum([0, *(len(one) for one in sets)]).astype(np.int64)
+    codes = np.array(list(chain.from_iterable(sets)), dtype=np.int32)
+    return Baskets(starts=starts, codes=codes, items=items, most=most, reach=reach)
+
+
+def random_baskets(items: int, count: int, seed: int) -> tuple[list[Itemset], Baskets]:
+    rows = np.random.default_rng(seed).random((count, items)) < np.linspace(0.9, 0.2, items)
+    sets = [tuple(int(item) for item in np.flatnonzero(row)) for row in rows]
+    return sets, baskets_of(sets, items, items)
+
+
+def support(sets: list[Itemset], itemset: Itemset) -> int:
+    return sum(set(itemset) <= set(one) for one in sets)
+
+
+def all_supports(sets: list[Itemset], items: int) -> dict[Itemset, int]:
+    names = (one for size in range(1, items + 1) for one in combinations(range(items), size))
+    return {one: support(sets, one) for one in names}
+
+
+def neighbours_of(relation: Neighbours, reach: int, most: int) -> list[tuple[list[Itemset], list[Itemset]]]:
+    """Return the baskets of one unit before and after, for all units of at most `reach` baskets of `most` items."""
+    allowed = [one for one in SUBSETS if len(one) <= most]
+    units = [list(one) for size in range(1, reach + 1) for one in product(allowed, repeat=size)]
+    return [([], unit) for unit in units] if relation == "add/remove" else list(product(units, units))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("reach", "most"), [(1, 3), (2, 2), (2, 3)])
+def test_supports_move_as_far_as_stated_and_no_farther(relation: Neighbours, reach: int, most: int) -> None:
+    lists = {1: most, 2: comb(most, 2)}
+    for size, included in lists.items():
+        names = list(combinations(range(ITEMS), size))
+        l1, l2_squared = moves(min(included, len(names)), reach, relation)
+        worst = [0, 0]
+        for before, after in neighbours_of(relation, reach, most):
+            gaps = [support(before, one) - support(after, one) for one in names]
+            worst = [max(worst[0], sum(map(abs, gaps))), max(worst[1], sum(gap * gap for gap in gaps))]
+        assert worst[0] <= l1
+        assert worst[1] <= l2_squared
+        if relation == "add/remove":
+            assert worst == [l1, l2_squared]  # so a smaller claim would be found
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_bins_and_order_statistics_move_as_far_as_stated(relation: Neighbours) -> None:
+    reach, rest = 2, [(0,), (0, 1), (1, 2), (0, 1, 2), ()]
+    units = 2 if relation == "change one" else 1
+    l1, l2_squared = moves(1, reach, relation)
+    moved_bins, moved_squares, moved_level, moved_score = 0, 0, 0, 0
+    for before, after in neighbours_of(relation, reach, ITEMS):
+        one, other = baskets_of(rest + before), baskets_of(rest + after)
+        gap = one.bins([0, 1, 2]) - other.bins([0, 1, 2])
+        moved_bins = max(moved_bins, int(np.abs(gap).sum()))
+        moved_squares = max(moved_squares, int((gap**2).sum()))
+        for k in (1, 3, 5):
+            levels = kth_support(one, k), kth_support(other, k)
+            moved_level = max(moved_level, abs(levels[0] - levels[1]))
+            scores = [np.abs(np.sort(each.singles()) - level) for each, level in zip((one, other), levels, strict=True)]
+            moved_score = max(moved_score, int(np.abs(scores[0] - scores[1]).max()))
+    assert (moved_bins, moved_squares) == (l1, l2_squared)
+    assert moved_level == reach
+    assert reach <= moved_score <= units * reach
+
+
+def test_the_bound_of_included_sets_holds_for_every_basket() -> None:
+    random = np.random.default_rng(7)
+    for _ in range(40):
+        names = [one for size in (2, 3, 4) for one in combinations(range(6), size) if random.random() < 0.3]
+        for most in (2, 3, 4, 6):
+            worst = max(sum(set(one) <= set(basket) for one in names) for basket in combinations(range(6), most))
+            assert worst <= most_included(names, most)
+
+
+def test_the_kth_support_is_that_of_brute_force() -> None:
+    sets, baskets = random_baskets(6, 40, seed=1)
+    supports = sorted(all_supports(sets, 6).values(), reverse=True)
+    for k in (1, 2, 5, 20, 40, 63):
+        assert kth_support(baskets, k) == supports[k - 1]
+    assert kth_support(baskets, 64) == 0
+
+
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**9)])
+@pytest.mark.parametrize("items", [6, FEW + 4])
+def test_supports_at_a_huge_epsilon_are_those_of_brute_force(items: int, delta: Fraction) -> None:
+    sets, baskets = random_baskets(items, 60, seed=items)
+    question = ItemsetQuestion(k=25, epsilon=Fraction(10**7), delta=delta)
+    answer = release_itemsets(baskets, question)
+    assert answer.baskets.count == len(sets)
+    assert len(answer.sets) == 25
+    assert all(one.count == support(sets, one.itemset) for one in answer.sets)
+    small = all_supports(sets, 6) if items == 6 else None
+    if small is not None:
+        assert [one.count for one in answer.sets] == sorted(small.values(), reverse=True)[:25]
+
+
+def test_more_sets_than_there_are_and_an_empty_table_give_an_answer() -> None:
+    question = ItemsetQuestion(k=100, epsilon=Fraction(10**6))
+    assert len(release_itemsets(baskets_of([(0, 1), (2,)]), question).sets) <= 7
+    assert release_itemsets(baskets_of([]), question).baskets.count == 0
+
+
+def test_items_of_one_unit_are_not_found_and_those_of_many_are() -> None:
+    question = ItemsetQuestion(k=5, epsilon=Fraction(2), delta=Fraction(1, 10**9), public_items=False)
+    many = release_itemsets(baskets_of([(0, 1)] * 2_000 + [(2,)]), question)
+    assert set(many.items) == {0, 1}  # Pr[item 2] ≤ 1e-10; items 0 and 1 are dozens of deviations above the threshold
+
+
+def test_a_purse_is_not_overspent() -> None:
+    purse = Purse(Fraction(1))
+    purse.laplace(np.zeros(1, dtype=np.int64), 1, Fraction(3, 4), "size")
+    with pytest.raises(InternalError):
+        purse.laplace(np.zeros(1, dtype=np.int64), 1, Fraction(1, 2), "bins")
+    with pytest.raises(InternalError):
+        purse.gaussian(np.zeros(1, dtype=np.int64), 1, Fraction(1, 2), "pairs")
+
+
+def test_bad_questions_are_refused() -> None:
+    for bad in (Fraction(0), Fraction(3, 2), Fraction(50)):
+        with pytest.raises(InvalidError, match="min_support"):
+            ItemsetQuestion(min_support=bad, epsilon=Fraction(1))
+    with pytest.raises(InvalidError):
+        ItemsetQuestion(epsilon=Fraction(1))
+    with pytest.raises(InvalidError):
+        ItemsetQuestion(k=0, epsilon=Fraction(1))
+    with pytest.raises(RefusedError, match="not public"):
+        ItemsetQuestion(k=1, epsilon=Fraction(1), public_items=False)
