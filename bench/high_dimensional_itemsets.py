@@ -3,8 +3,8 @@
 `zipf_baskets`: item i is in a basket with probability 0.25/i^0.8, independently; then 30 groups of 2 to 5 of the 200
 most frequent items are planted. A group comes to a basket with a rate from 1 % to 6 %, and each member then with
 probability 0.95. `skewed_rows`: 14 columns of 2 to 16 values; the first value has a probability from 0.35 to 0.95,
-which one hidden class of four moves by up to 0.15. The shares and limits of the method were chosen on these two
-generators.
+which one hidden class of four moves by up to 0.15. The size of the largest basis was chosen on the second
+generator, and the lengths of baskets that count on the first; the shares of ε were set by judgement.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ Pr[K ≥ x] ≤ e^(-x²/2σ²) for discrete Gaussian noise K. Otherwise the rele
 of those items. So P(S) ≤ δ_t + e^ε·P'(A in S) + δ_g and P'(A in S) ≤ P'(S) + δ_t: the release is
 (ε, δ_g + (1 + e^ε)·δ_t)-DP.
 
-The shares of ε were chosen on generated tables: items of falling supports with planted groups, and rows of skewed
-columns (`bench/high_dimensional_itemsets.py` has both generators).
+The shares of ε were set by judgement, and the largest basis on generated rows of skewed columns
+(`bench/high_dimensional_itemsets.py` has their generator).
 """
 
 from __future__ import annotations
