@@ -48,9 +48,15 @@ class Attack(ShownAsLines):
 
     def __str__(self) -> str:
         """Return the attack as lines of text, with at most ten victims."""
-        head = f"{self.kind}: {self.fallen:,} of {self.rows:,} rows fall ({self.share:.2%})"
-        lines = [f"  {_format(victim.published)} ({victim.rows} rows): {victim.learns}" for victim in self.victims[:10]]
+        verb = "falls" if self.rows == 1 else "fall"
+        head = f"{self.kind}: {self.fallen:,} of {_rows(self.rows)} {verb} ({self.share:.2%})"
+        victims = self.victims[:10]
+        lines = [f"  {_format(victim.published)} ({_rows(victim.rows)}): {victim.learns}" for victim in victims]
         return "\n".join(map(visible, [head, *lines, *(f"  note: {note}" for note in self.notes)]))
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def _format(published: Mapping[str, str | None]) -> str:

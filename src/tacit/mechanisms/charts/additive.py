@@ -180,7 +180,7 @@ def _promise(noise: Additive) -> tuple[float | None, str]:
     if isinstance(guarantee, PureDP):
         return guarantee.epsilon, f"{_band(guarantee.epsilon)} The law of x is inside."
     if isinstance(guarantee, ApproxDP):
-        excess = f"The law of x exceeds it by δ = {short(guarantee.delta)} or less in sum."
+        excess = f"The law of x is above it by at most δ = {short(guarantee.delta)} in total."
         return guarantee.epsilon, f"{_band(guarantee.epsilon)} {excess}"
     return None, f"{guarantee!r}: the ratio has no bound, but its tail is small."
 
@@ -196,10 +196,11 @@ def _releases(noise: Additive, center: float, n: int, seed: int) -> alt.LayerCha
     width = bars.last[0] - bars.first[0] + 1
     counts, _ = np.histogram(index, np.append(bars.first, bars.last[-1] + 1) - 0.5)
     beyond = n - int(counts.sum())
+    outside = f"{beyond:,} {'is' if beyond == 1 else 'are'} outside the frame. " if beyond else ""
     left, right = bars.edges
     text = ChartText(
         title=f"{n:,} simulated releases of {short(center)}",
-        notes=(repr(noise), f"{beyond:,} are outside the frame. A simulation with a seed, not a release."),
+        notes=(repr(noise), f"{outside}A simulation with a seed, not a release."),
         across="output",
         up=_height(noise),
         description=f"A histogram of {n:,} simulated outputs of {noise!r} follows the line of its law.",
