@@ -28,7 +28,7 @@ def test_all_functions_are_those_of_scipy(law: ContinuousLaw, other: stats.rv_co
         assert np.allclose(getattr(law, name)(X), getattr(other, name)(X), rtol=1e-12, atol=0)
     assert np.allclose(law.quantile(p), other.ppf(p), rtol=1e-12)
     assert np.isclose(law.variance, other.var(), rtol=1e-14)
-    assert law.std == law.variance**0.5
+    assert np.isclose(law.std, other.std(), rtol=1e-15)
 
 
 @every
@@ -52,6 +52,48 @@ def test_far_tails_keep_their_digits() -> None:
     assert np.isclose(float(LaplaceLaw(scale=1.0).sf(600.0)), float(mp.exp(-600) / 2), rtol=1e-12)
     assert np.isclose(float(NormalLaw(sigma=1.0).sf(30.0)), float(mp.erfc(30 / mp.sqrt(2)) / 2), rtol=1e-12)
     assert np.isclose(float(ExponentialLaw(rate=1.0).cdf(1e-300)), 1e-300, rtol=1e-12)
+
+
+CENTRES = [(1.0, 2.0**53, -1.0), (1.0, -(2.0**53), 3.0), (1e300, 1e308, 0.0), (1e300, 1e308, -1e300), (3.0, 1e15, 2.0)]
+
+
+@pytest.mark.parametrize(("size", "mean", "gap"), CENTRES)
+def test_a_large_mean_keeps_the_digits_of_the_distance(size: float, mean: float, gap: float) -> None:
+    x = mean + gap
+    y = (mp.mpf(x) - mp.mpf(mean)) / mp.mpf(size)
+    half = mp.exp(-abs(y)) / 2
+    below, above = (half, 1 - half) if y <= 0 else (1 - half, half)
+    laplace, normal = LaplaceLaw(scale=size, mean=mean), NormalLaw(sigma=size, mean=mean)
+    assert (laplace.cdf(x), laplace.sf(x)) == pytest.approx((float(below), float(above)), rel=1e-12)
+    expected = (float(mp.ncdf(y)), float(mp.ncdf(-y)))
+    assert (normal.cdf(x), normal.sf(x)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_ends_of_the_floats_do_not_overflow() -> None:
+    top = 1.5e308
+    for law in (LaplaceLaw(scale=top, mean=top), NormalLaw(sigma=top, mean=top)):
+        for x in (-top, top / 4):
+            y = (mp.mpf(x) - top) / top
+            below = mp.exp(y) / 2 if isinstance(law, LaplaceLaw) else mp.ncdf(y)
+            assert (law.cdf(x), law.sf(x)) == pytest.approx((float(below), float(1 - below)), rel=1e-12)
+            assert law.quantile(float(below)) == pytest.approx(x, rel=1e-12)
+    assert LaplaceLaw(scale=top).pdf(0) == pytest.approx(float(1 / (2 * mp.mpf(top))), rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-308, 1e200, 1e307])
+def test_the_standard_deviation_does_not_go_through_the_variance(size: float) -> None:
+    assert LaplaceLaw(scale=size).std == pytest.approx(float(mp.sqrt(2) * size), rel=1e-15, abs=0)
+    assert NormalLaw(sigma=size).std == size
+    assert ExponentialLaw(rate=size).std == pytest.approx(float(1 / mp.mpf(size)), rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize("huge", [10**400, -(10**400)])
+def test_an_integer_beyond_the_floats_is_refused(huge: int) -> None:
+    for make in (lambda: LaplaceLaw(scale=1, mean=huge), lambda: NormalLaw(sigma=1, mean=huge)):
+        with pytest.raises(InvalidError):
+            make()
+    with pytest.raises(InvalidError):
+        LaplaceLaw(scale=huge)
 
 
 @pytest.mark.parametrize("bad", [0, -1, nan, inf, "1", None])

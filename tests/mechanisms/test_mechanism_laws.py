@@ -254,6 +254,38 @@ def test_the_ratio_of_laplace_noise_is_within_the_band_everywhere() -> None:
     assert reals.ratio(1.3, value=0.0, neighbour=1.5) == pytest.approx(exp((0.2 - 1.3) / 1.5), rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("z", "value", "neighbour"),
+    [
+        (10**15, 0, 1),
+        (-(10**15), 0, 1),
+        (2**60, 2**60 + 1, 2**60),
+        (2**60 + 1, 2**60 + 1, 2**60),
+        (2**62, -(2**62), 1 - 2**62),
+        (10**400, 1, 0),
+    ],
+)
+def test_the_ratio_of_large_integers_is_exact(z: int, value: int, neighbour: int) -> None:
+    laplace, gaussian = Laplace(sensitivity=1, epsilon=0.1), Gaussian(sensitivity=1, sigma=10**8)
+    expected = exp((abs(z - neighbour) - abs(z - value)) / 10)
+    assert laplace.ratio(z, value=value, neighbour=neighbour) == pytest.approx(expected, rel=1e-15)
+    moved = Fraction((z - neighbour) ** 2 - (z - value) ** 2, 2 * 10**16)
+    expected = float(MP.exp(MP.mpf(moved.numerator) / moved.denominator))
+    assert gaussian.ratio(z, value=value, neighbour=neighbour) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_ratio_of_mixed_points_keeps_their_shape() -> None:
+    m = Laplace(sensitivity=1, epsilon=0.1)
+    up, down = exp(0.1), exp(-0.1)
+    assert np.allclose(m.ratio([[1e15, -1e15], [2**60 + 1, 0.5]], value=0, neighbour=1), [[down, up], [down, up]])
+    assert np.isnan(m.ratio([nan, inf, -inf], value=0, neighbour=1)).all()
+    assert np.asarray(m.ratio([], value=0, neighbour=1)).shape == (0,)
+    reals = Laplace(sensitivity=1.0, epsilon=0.1)
+    assert reals.ratio(1e12, value=0.0, neighbour=1.0) == pytest.approx(down, rel=1e-5)
+    with pytest.raises(InvalidError):
+        m.ratio("1", value=0, neighbour=1)
+
+
 # Simulation.
 
 

@@ -11,9 +11,10 @@ With s the scale, σ the standard deviation and 1/λ the mean:
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import isfinite, log, pi, sqrt
+from math import log, pi, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -45,9 +46,9 @@ class ContinuousLaw(ShownAsFields, ABC):
     def _quantile(self, p: Floats) -> Floats: ...
 
     @property
+    @abstractmethod
     def std(self) -> float:
-        """The standard deviation."""
-        return sqrt(self.variance)
+        """The standard deviation; not from the variance, which may be too large or too small for a float."""
 
     def pdf(self, x: npt.ArrayLike) -> float | Floats:
         """Return the density."""
@@ -88,20 +89,23 @@ class LaplaceLaw(ContinuousLaw):
         """2s²."""
         return 2 * float(self.scale) * self.scale
 
+    @property
+    def std(self) -> float:
+        """√2·s."""
+        return sqrt(2) * self.scale
+
     def _pdf(self, x: Floats) -> Floats:
-        return np.exp(-np.abs(x - self.mean) / self.scale) / (2 * self.scale)
+        return np.asarray(np.exp(-np.abs(_standard(x, self.mean, self.scale))) / 2 / self.scale)
 
     def _sf(self, x: Floats) -> Floats:
-        y = (x - self.mean) / self.scale
-        half = np.exp(-np.abs(y)) / 2
-        return np.where(y >= 0, half, 1 - half)
+        return _laplace_beyond(_standard(x, self.mean, self.scale))
 
     def _cdf(self, x: Floats) -> Floats:
-        return self._sf(2 * self.mean - x)
+        return _laplace_beyond(-_standard(x, self.mean, self.scale))
 
     def _quantile(self, p: Floats) -> Floats:
         low = np.log(2 * np.minimum(p, 1 - p))
-        return np.asarray(self.mean + self.scale * np.where(p <= 0.5, low, -low))  # noqa: PLR2004 - the middle
+        return _moved(np.where(p <= 0.5, low, -low), self.mean, self.scale)  # noqa: PLR2004 - the middle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,22 +129,29 @@ class NormalLaw(ContinuousLaw):
         """σ²."""
         return float(self.sigma) * self.sigma
 
+    @property
+    def std(self) -> float:
+        """σ."""
+        return float(self.sigma)
+
     def _pdf(self, x: Floats) -> Floats:
-        y = (x - self.mean) / self.sigma
-        return np.asarray(np.exp(-y * y / 2) / (self.sigma * sqrt(2 * pi)))
+        y = _standard(x, self.mean, self.sigma)
+        return np.asarray(np.exp(-y * y / 2) / sqrt(2 * pi) / self.sigma)
 
     def _sf(self, x: Floats) -> Floats:
         from scipy.special import ndtr  # noqa: PLC0415 - heavy
 
-        return np.asarray(ndtr((self.mean - x) / self.sigma))
+        return np.asarray(ndtr(-_standard(x, self.mean, self.sigma)))
 
     def _cdf(self, x: Floats) -> Floats:
-        return self._sf(2 * self.mean - x)
+        from scipy.special import ndtr  # noqa: PLC0415 - heavy
+
+        return np.asarray(ndtr(_standard(x, self.mean, self.sigma)))
 
     def _quantile(self, p: Floats) -> Floats:
         from scipy.special import ndtri  # noqa: PLC0415 - heavy
 
-        return np.asarray(self.mean + self.sigma * ndtri(p))
+        return _moved(ndtri(p), self.mean, self.sigma)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +177,11 @@ class ExponentialLaw(ContinuousLaw):
         return 1 / self.rate / self.rate
 
     @property
+    def std(self) -> float:
+        """1/λ."""
+        return 1 / self.rate
+
+    @property
     def median(self) -> float:
         """ln(2)/λ."""
         return log(2) / self.rate
@@ -183,8 +199,26 @@ class ExponentialLaw(ContinuousLaw):
         return np.asarray(-np.log1p(-p) / self.rate + 0.0)
 
 
+def _standard(x: Floats, mean: float, size: float) -> Floats:
+    """Return (x - mean)/size. The difference of two floats is rounded once; where it overflows, halves are used."""
+    gap = x - mean
+    return np.where(np.isfinite(gap), gap / size, (x / 2 - mean / 2) / size * 2)
+
+
+def _moved(y: Floats, mean: float, size: float) -> Floats:
+    """Return mean + size·y, from halves where the product overflows and the sum does not."""
+    far = size * y
+    return np.where(np.isfinite(far), mean + far, (mean / 2 + size / 2 * y) * 2)
+
+
+def _laplace_beyond(y: Floats) -> Floats:
+    """Return Pr[Y > y] for Laplace noise of scale 1."""
+    half = np.exp(-np.abs(y)) / 2
+    return np.where(y >= 0, half, 1 - half)
+
+
 def _check(size: object, argument: str, mean: object) -> None:
-    if not isinstance(size, (int, float)) or not 0 < size < float("inf"):
+    if not isinstance(size, (int, float)) or not 0 < size <= sys.float_info.max:
         raise bad_value(argument, size, "a finite number > 0")
-    if not isinstance(mean, (int, float)) or not isfinite(mean):
+    if not isinstance(mean, (int, float)) or not abs(mean) <= sys.float_info.max:
         raise bad_value("mean", mean, "a finite number")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from math import exp, floor, log1p, sqrt
+from math import exp, floor, isfinite, log1p, nan, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from tacit.arrays import Bools, Floats, WideInts
 from tacit.errors import InvalidError
-from tacit.guarantees.exact import Exact, Number
+from tacit.guarantees.exact import Exact, Number, whole
 from tacit.guarantees.laplace_law import per_output
 from tacit.laws.continuous import ContinuousLaw
 from tacit.laws.lattice import LatticeLaw
-from tacit.laws.points import at_points, plain, read_probabilities
+from tacit.laws.points import at_points, plain, read_points, read_probabilities
 from tacit.mechanisms.frozen import Frozen
 from tacit.mechanisms.grid import ValueGrid, add
 from tacit.mechanisms.inverse import confidence_near, read_error
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import altair as alt
 
     from tacit.mechanisms.charts.common import NoiseChart, Theme
+
+_FAR = Fraction(1000)
 
 
 class Additive(Frozen, ABC):
@@ -181,17 +183,21 @@ class Additive(Frozen, ABC):
     def ratio(self, z: npt.ArrayLike, *, value: Number, neighbour: Number) -> float | Floats:
         """Return Pr[release(value) = z]/Pr[release(neighbour) = z], the likelihood ratio of the output z.
 
-        Under ε-DP it is between e^-ε and e^ε if the two values are those of neighbours.
+        Under ε-DP it is between e^-ε and e^ε if the two values are those of neighbours. Distances are subtracted as
+        integers and only the exponent is rounded, so this also holds far from the values. NaN for an infinite z.
         """
-        first, second = (
-            float(self._grid.read_one(each, name)) for each, name in ((value, "value"), (neighbour, "neighbour"))
-        )
+        first, second = (self._grid.read_one(each, name) for each, name in ((value, "value"), (neighbour, "neighbour")))
+        floats = read_points(z, "z")
+        located = self._locate(floats)[0].reshape(-1).tolist()
+        steps = map(self._exact_index, np.asarray(z, dtype=np.object_).reshape(-1), located)
+        logs = [nan if k is None else _near_zero(self._log_ratio(k - first, k - second)) for k in steps]
+        with np.errstate(all="ignore"):
+            return plain(np.asarray(np.exp(np.array(logs, dtype=np.float64).reshape(floats.shape))))
 
-        def quotient(points: Floats) -> Floats:
-            index = self._locate(points)[0]
-            return np.exp(self._law.exponent(index - first) - self._law.exponent(index - second))
-
-        return at_points(z, quotient)
+    def _exact_index(self, point: object, located: float) -> int | None:
+        """Return the index of an output, exactly for integers of any size; None for NaN and infinities."""
+        exact = whole(point) if self._grid.integral else None
+        return int(located) if exact is None and isfinite(located) else exact
 
     def sample(self, n: int, *, seed: int) -> npt.NDArray[np.int64] | Floats:
         """Return n simulated noises, for study: this is not a release, and no value goes in.
@@ -237,6 +243,11 @@ class Additive(Frozen, ABC):
 
     def _locate(self, points: Floats) -> tuple[Floats, Bools]:
         return self._grid.locate(points)
+
+
+def _near_zero(exponent: Fraction) -> float:
+    """Return an exponent as a float; beyond ±1000 its exponential is 0 or infinite as a float."""
+    return float(max(-_FAR, min(_FAR, exponent)))
 
 
 def _joined(x: npt.ArrayLike, function: Callable[[Floats], Floats], *, joint: bool) -> float | Floats:
