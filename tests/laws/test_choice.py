@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import log
+from math import inf, log
 
 import numpy as np
 import pytest
@@ -86,3 +86,20 @@ def test_a_finite_law_is_that_of_a_die() -> None:
     assert np.asarray(die.quantile([0, 0.1, 0.5, 0.51, 1])).tolist() == [1, 1, 3, 4, 6]
     assert np.isnan(die.cdf(np.nan))
     assert "probability" in die._repr_html_()
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200, 8e307])
+def test_moments_neither_overflow_nor_vanish(unit: float) -> None:
+    law = FiniteLaw.of([-unit, unit], [0.25, 0.75])
+    assert law.mean == pytest.approx(unit / 2, rel=1e-14, abs=0)
+    assert law.std == pytest.approx(float(MP.sqrt(3) / 2 * unit), rel=1e-14, abs=0)
+    assert law.variance == pytest.approx(float(MP.mpf(3) / 4 * MP.mpf(unit) ** 2), rel=1e-14, abs=0)
+
+
+def test_a_value_of_probability_0_has_no_part_in_the_moments() -> None:
+    law = FiniteLaw.of([0.0, 2.0, inf], [0.5, 0.5, 0.0])
+    assert (law.mean, law.variance, law.std) == (1, 1, 1)
+    assert FiniteLaw.of([7.0], [1.0]).std == 0
+    endless = FiniteLaw.of([0.0, inf], [0.5, 0.5])
+    assert (endless.mean, endless.variance, endless.std) == (inf, inf, inf)
+    assert FiniteLaw.of([0.0, 1e200], [1.0, 1e-300]).variance == pytest.approx(1e100, rel=1e-12)

@@ -385,6 +385,17 @@ def test_choices_have_their_probabilities() -> None:
             assert miss(other, list(law.values()), size) < 1e-6
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [Exponential, PermuteAndFlip])
+@pytest.mark.parametrize("size", [1e200, 1e308])
+def test_scores_at_the_ends_of_the_floats_have_a_shortfall(
+    kind: type[Exponential | PermuteAndFlip], size: float
+) -> None:
+    law = kind(sensitivity=1, epsilon=1).shortfall([size, -size])
+    assert (law.mean, law.variance, law.std, law.quantile(0.99)) == (0, 0, 0, 0)
+    assert law.cdf(0) == pytest.approx(1, rel=1e-15)
+
+
 def test_the_shortfall_is_the_law_of_the_distance_from_the_best() -> None:
     m = Exponential(sensitivity=1, epsilon=1)
     law = m.shortfall({"a": 12, "b": 9, "c": 11, "d": 9})

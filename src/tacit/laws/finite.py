@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -36,17 +36,39 @@ class FiniteLaw:
     @property
     def mean(self) -> float:
         """The expected value."""
-        return float(self.values @ self.probabilities)
+        values, chances = self._likely
+        return float(values @ chances)
 
     @property
     def variance(self) -> float:
         """The expected squared distance from the mean."""
-        return float((self.values - self.mean) ** 2 @ self.probabilities)
+        squares, exponent = self._squares
+        with np.errstate(all="ignore"):
+            return float(np.ldexp(squares, 2 * exponent))
 
     @property
     def std(self) -> float:
-        """The standard deviation."""
-        return sqrt(self.variance)
+        """The standard deviation; not from the variance, which may be too large or too small for a float."""
+        squares, exponent = self._squares
+        with np.errstate(all="ignore"):
+            return float(np.ldexp(sqrt(squares), exponent))
+
+    @property
+    def _likely(self) -> tuple[Floats, Floats]:
+        """The values of a probability above 0: moments have no other terms, and a value may be infinite."""
+        kept = self.probabilities > 0
+        return self.values[kept], self.probabilities[kept]
+
+    @property
+    def _squares(self) -> tuple[float, int]:
+        """The variance as x and e for x·4^e. Values are divided by a power of two, so that nothing overflows."""
+        values, chances = self._likely
+        exponent = int(np.frexp(np.abs(values).max())[1])
+        if not np.isfinite(values).all():
+            return inf, 0
+        with np.errstate(under="ignore"):
+            small = np.ldexp(values, -exponent)
+            return float((small - small @ chances) ** 2 @ chances), exponent
 
     def pmf(self, x: npt.ArrayLike) -> float | Floats:
         """Return Pr[X = x]; 0 for an x that is not a value."""
