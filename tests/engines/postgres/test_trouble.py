@@ -115,7 +115,7 @@ def states(clinic: Database) -> set[str]:
 
 
 def states_in_the_end(clinic: Database) -> set[str]:
-    """Return the states of our connections when there are none, or after a minute: a backend ends after its client."""
+    """Wait up to a minute until all our connections have ended; a backend ends a little later than its client."""
     until = monotonic() + 60
     while (found := states(clinic)) and monotonic() < until:
         sleep(0.01)
