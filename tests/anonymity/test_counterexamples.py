@@ -310,6 +310,29 @@ def test_a_search_that_is_stopped_before_any_answer_hides_everything_or_says_tha
     assert stopped.value.argument == "seconds"
 
 
+def test_the_reference_of_t_is_shown_if_something_depends_on_it() -> None:
+    rows = {"q": [1, 1, 2, 2, 3], "s": list("xyxyx")}
+
+    def text(require: tc.anonymity.Model, suppression: float) -> str:
+        quasi = {"q": tc.anonymity.suppress()}
+        out = tc.anonymity.anonymize(rows, quasi=quasi, sensitive="s", require=require, suppression=suppression)
+        assert out.report.reference == 5
+        return str(out)
+
+    assert "reference" not in text(tc.KAnonymity(2), 0)
+    assert "reference of 5 rows" in text(tc.KAnonymity(2), 0.2)
+    assert "reference of 5 rows" in text(tc.TCloseness(0.5), 0)
+
+
+def test_one_row_is_not_called_rows() -> None:
+    rows = {"q": [1], "s": ["x"]}
+    text = str(tc.anonymity.attack(rows, kind="homogeneity", quasi=["q"], sensitive="s"))
+    assert text.startswith("homogeneity: 1 of 1 row falls (100.00%)\n  q = 1 (1 row): ")
+    twice = {"q": [1, 1], "s": ["x", "x"]}
+    text = str(tc.anonymity.attack(twice, kind="homogeneity", quasi=["q"], sensitive="s"))
+    assert text.startswith("homogeneity: 2 of 2 rows fall (100.00%)\n  q = 1 (2 rows): ")
+
+
 def test_what_t_is_measured_against_is_said() -> None:
     """Against the published rows alone some classes may be further than t: the report states its reference."""
     rng, noted = np.random.default_rng(1), 0

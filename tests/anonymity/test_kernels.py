@@ -77,7 +77,10 @@ def test_equal_pairs_get_equal_numbers_by_table_and_by_hash(width: int) -> None:
     assert (found, ids.tolist()) == (len(seen), want)
 
 
-def test_a_compilation_is_announced_and_a_second_call_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_compilation_is_announced_and_a_second_call_is_not(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_kernels._Notice, "written", False)
     fresh = njit(lambda x: x + 1)
     with announce_compilation(fresh):
         assert fresh(1) == 2
@@ -86,6 +89,16 @@ def test_a_compilation_is_announced_and_a_second_call_is_not(capsys: pytest.Capt
         assert fresh(2) == 3
         assert njit(lambda x: x + 2)(1) == 3  # the compilation of another function is not reported
     assert not capsys.readouterr().err
+
+
+def test_a_process_announces_one_compilation(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_kernels._Notice, "written", False)
+    for fresh in (njit(lambda x: x + 3), njit(lambda x: x + 4)):
+        with announce_compilation(fresh):
+            fresh(1)
+    assert capsys.readouterr().err.count("compiling") == 1
 
 
 def test_the_cache_depends_on_every_file_of_compiled_code_and_of_its_state() -> None:

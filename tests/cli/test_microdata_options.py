@@ -214,6 +214,15 @@ def test_a_table_that_is_read_wrongly_gets_a_hint_at_the_separator(folder: Path,
     refused(run(folder, "anonymize", "odd.csv", "--quasi", "zip", "--draft", *option, "--json"), "--sep")
 
 
+def test_columns_in_one_option_get_a_hint_to_repeat_it(folder: Path) -> None:
+    hint = "repeat the option: --quasi zip --quasi age"
+    refused(run(folder, "anonymize", "patients.csv", "--quasi", "zip,age", "--k", "2", "--json"), "'zip,age'", hint)
+    refused(run(folder, "check", "patients.csv", "--quasi", "zip,age", "--json"), "'zip,age'", hint)
+    other = run(folder, "check", "patients.csv", "--quasi", "zipp", "--json")
+    refused(other, "Did you mean 'zip'?")
+    assert "repeat" not in other.stderr
+
+
 def test_a_separator_for_no_csv_file_is_refused(folder: Path) -> None:
     words = ("anonymize", "patients.csv", "--hierarchies", "rules.toml", "--k", "3", "--out", "out.parquet")
     assert run(folder, *words).returncode == 0

@@ -136,8 +136,17 @@ def test_releases_are_the_sample_and_the_line_is_the_law() -> None:
     edges = np.append(column(bars, "left"), column(bars, "right")[-1])
     expected, _ = np.histogram(INTEGERS.sample(500, seed=3) + 100.0, edges)
     assert np.allclose(column(bars, "height") * np.diff(edges) * 500, expected)
-    beyond = 500 - expected.sum()
-    assert f"{beyond} are outside" in chart.to_dict()["title"]["subtitle"][1]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_releases_outside_the_frame_are_counted_if_there_are_any(seed: int) -> None:
+    chart = INTEGERS.plot("releases", n=500, seed=seed)
+    bars = layer_rows(chart, 0)
+    edges = np.append(column(bars, "left"), column(bars, "right")[-1])
+    beyond = 500 - np.histogram(INTEGERS.sample(500, seed=seed), edges)[0].sum()
+    verb = "is" if beyond == 1 else "are"
+    note = f"{beyond} {verb} outside the frame. " if beyond else ""
+    assert chart.to_dict()["title"]["subtitle"][1] == f"{note}A simulation with a seed, not a release."
 
 
 @pytest.mark.parametrize("m", ADDITIVE[:3], ids=repr)

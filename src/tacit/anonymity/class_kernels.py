@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numba
 import numpy as np
@@ -56,15 +56,18 @@ def jit_inner(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Notice(event.Listener):
-    """A listener that reports on stderr when numba compiles a function."""
+    """A listener that reports on stderr when numba compiles a function; a process reports it once."""
+
+    written: ClassVar[bool] = False
 
     def __init__(self, function: object) -> None:
         self.function = function
 
     def on_start(self, event: event.Event) -> None:
         """Write a line when the compilation starts."""
-        if event.data["dispatcher"] is self.function:
-            sys.stderr.write("tacit: compiling a search for this machine, once; this takes some seconds.\n")
+        if event.data["dispatcher"] is self.function and not _Notice.written:
+            _Notice.written = True
+            sys.stderr.write("tacit: compiling searches for this machine, once; this takes some seconds.\n")
 
     def on_end(self, event: event.Event) -> None:
         """Write nothing when it ends."""
@@ -72,7 +75,10 @@ class _Notice(event.Listener):
 
 @contextmanager
 def announce_compilation(function: object) -> Iterator[None]:
-    """Report on stderr if a function is compiled inside the block, because the cache on disk does not have it."""
+    """Report on stderr if a function is compiled inside the block, because the cache on disk does not have it.
+
+    Only the first compilation of a process is reported.
+    """
     with event.install_listener("numba:compile", _Notice(function)):
         yield
 

@@ -152,7 +152,14 @@ class Anonymized(ShownAsLines):
             )
         lines += [*trial_lines(self.searches, self.method), *(f"hint: {hint}" for hint in self.hints)]
         lines += self._drafted_lines()
-        return "\n".join([*map(visible, lines), str(self.report)])
+        return "\n".join([*map(visible, lines), str(self._shown_report())])
+
+    def _shown_report(self) -> Report:
+        """Return the report without the reference of t if no row is gone and no t is required."""
+        unused = self.suppressed == 0 and not any(
+            isinstance(model, (TCloseness, NTCloseness)) for model in self._require
+        )
+        return replace(self.report, reference=None) if unused else self.report
 
     def _drafted_lines(self) -> Iterator[str]:
         if self.drafted:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from tacit.cli.numbers import parameter, rounded_down, rounded_up
+from tacit.cli.numbers import parameter, parsed, rounded_down, rounded_up
 from tacit.cli.output import put, put_json, say
 from tacit.errors import InvalidError, TacitError, bad_value, show_name, suggestion
 from tacit.guarantees.composition import Composition, Item
@@ -44,6 +44,10 @@ _GUARANTEES: dict[frozenset[str], str] = {
     frozenset({"mu"}): "gdp",
 }
 _SENSITIVE = ("laplace", "gaussian", "exponential", "permute-and-flip", "noisy-max")
+_PLAIN = {"": "epsilon", "zcdp": "rho", "gaussian": "rho", "gdp": "mu"} | dict.fromkeys(
+    ("laplace", "exponential", "permute-and-flip", "noisy-max", "response", "pure"), "epsilon"
+)
+"""The parameter that a number without a name most likely is."""
 _FORM = "laplace:epsilon=0.1, gaussian:sigma=2,sensitivity=1 or epsilon=0.5,delta=1e-6"
 FIXED = "This holds for releases that were fixed before any answer was seen. Otherwise, keep a ledger."
 
@@ -102,13 +106,23 @@ def _values(text: str, word: str) -> dict[str, Any]:
         name, equals, number = pair.partition("=")
         key = {"ε": "epsilon", "δ": "delta", "ρ": "rho", "μ": "mu", "α": "alpha", "σ": "sigma"}.get(name, name)
         if not equals:
-            raise bad_value("PARTS", word, _FORM)
+            raise _unnamed(text, word)
         if key not in _NAMES or key in values:
             problem = "occurs twice" if key in values else "is not a parameter"
             hint = suggestion(key, _NAMES) or f"The parameters are {', '.join(_NAMES)}."
             raise InvalidError(f"{show_name(name)} in {show_name(word)} {problem}.", argument="PARTS", hint=hint)
         values[key] = parameter(number, name)
     return values
+
+
+def _unnamed(text: str, word: str) -> InvalidError:
+    """Return the error about a part whose value has no name."""
+    kind, colon, _ = word.rpartition(":")
+    name = _PLAIN.get(kind.lower())
+    if name is None or parsed(text) is None:
+        return bad_value("PARTS", word, _FORM)
+    message = f"The number in {show_name(word)} has no name."
+    return InvalidError(message, argument="PARTS", hint=f"Write {kind}{colon}{name}={text}.")
 
 
 def compose(words: Sequence[str], *, delta: str | None, epsilon: str | None, rule: str, json: bool) -> None:

@@ -8,7 +8,7 @@ from tacit.cli import options
 def release(  # noqa: PLR0913 - one for each option
     values: options.TrueValuesArgument,
     *,
-    sensitivity: options.SensitivityOption,
+    sensitivity: options.SensitivityOption = None,
     mechanism: options.MechanismOption = "laplace",
     epsilon: options.ReleaseEpsilonOption = None,
     delta: options.ReleaseDeltaOption = None,

@@ -39,6 +39,7 @@ _GROUPED = 3
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 _SHORT, _CUT = 6, 40
 _SEP_HINT = "If another character separates its cells, name it with --sep. All rows must have the same number of cells."
+_REPEAT_HINT = "To name several columns, repeat the option: --quasi zip --quasi age."
 
 Result = TypeVar("Result")
 
@@ -131,7 +132,11 @@ def is_local_file(path: str) -> bool:
 
 @contextmanager
 def separator_hint(tables: Iterable[str | None], sep: str | None) -> Iterator[None]:
-    """Add a hint about --sep to an error about a CSV file that is malformed, or that was read as one column."""
+    """Add a hint to an error about a table.
+
+    If a CSV file is malformed or was read as one column, the hint is about --sep. If the name of a column has commas,
+    the hint is to repeat the option.
+    """
     try:
         yield
     except (UnreadableFileError, ColumnNotFoundError) as error:
@@ -139,6 +144,8 @@ def separator_hint(tables: Iterable[str | None], sep: str | None) -> Iterator[No
         hint = _separator_hint(error, csv_files, sep)
         if hint is not None:
             error.add_hint(hint)
+        elif isinstance(error, ColumnNotFoundError) and "," in error.name:
+            error.hint = _REPEAT_HINT
         raise
 
 

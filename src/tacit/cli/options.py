@@ -154,9 +154,9 @@ TrueValuesArgument = Annotated[
     typer.Argument(help="The true numbers, which stay in the history of your shell; - reads them from standard input."),
 ]
 SensitivityOption = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="How far one unit moves the numbers together: in L1 for laplace, in L2 for gaussian. "
+        help="Required: how far one unit moves the numbers together: in L1 for laplace, in L2 for gaussian. "
         "A whole number such as 1 is for counts, one with a point such as 2.5 for reals."
     ),
 ]

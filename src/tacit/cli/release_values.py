@@ -6,7 +6,7 @@ The numbers are not in any database, so nothing is charged. The sensitivity is t
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ Mechanism = Laplace | Gaussian
 
 _KINDS = {"laplace": ("epsilon", "scale"), "gaussian": ("epsilon", "delta", "rho", "sigma")}
 """The parameters of each mechanism."""
+_AMOUNTS = {"laplace": ("epsilon", "scale"), "gaussian": ("epsilon", "rho", "sigma")}
+"""The parameters of which one fixes the noise."""
 _STDIN = "-"
 _MOST = 1_000_000
 HISTORY = (
@@ -35,7 +37,7 @@ class NoiseOptions:
     """The options of `tacit release` that fix the noise, as they were typed."""
 
     mechanism: str
-    sensitivity: str
+    sensitivity: str | None
     epsilon: str | None = None
     delta: str | None = None
     rho: str | None = None
@@ -47,7 +49,7 @@ class NoiseOptions:
         if self.mechanism not in _KINDS:
             hint = suggestion(self.mechanism, _KINDS)
             raise bad_value("--mechanism", self.mechanism, "laplace or gaussian", hint=hint)
-        size = parameter(self.sensitivity, "--sensitivity")
+        size = parameter(self.checked_sensitivity(), "--sensitivity")
         given = {name: getattr(self, name) for name in ("epsilon", "delta", "rho", "scale", "sigma")}
         numbers = {name: parameter(text, f"--{name}") for name, text in given.items() if text is not None}
         for name in numbers:
@@ -55,18 +57,39 @@ class NoiseOptions:
                 message = f"--{name} has no effect with --mechanism {self.mechanism}."
                 hint = "Use --mechanism gaussian." if name in _KINDS["gaussian"] else "Remove it."
                 raise InvalidError(message, argument=f"--{name}", hint=hint)
+        _check_amount(self.mechanism, numbers)
         count = 1 if isinstance(size, int) else outputs  # integers may have any shape
         if self.mechanism == "laplace":
             return Laplace(sensitivity=size, outputs=count, **numbers)  # type: ignore[arg-type]  # it checks
         return Gaussian(sensitivity=size, outputs=count, **numbers)  # type: ignore[arg-type]  # it checks
+
+    def checked_sensitivity(self) -> str:
+        """Return the sensitivity, or raise InvalidError if it is not given."""
+        if self.sensitivity is not None:
+            return self.sensitivity
+        hint = "It is how far one unit moves the number. For a count of units, pass --sensitivity 1."
+        raise InvalidError("--sensitivity is missing.", argument="--sensitivity", hint=hint)
+
+
+def _check_amount(mechanism: str, given: Mapping[str, object]) -> None:
+    """Check that exactly one parameter fixes the noise, and that --delta is with --epsilon."""
+    allowed = [f"--{name}" for name in _AMOUNTS[mechanism]]
+    names = [name for name in allowed if name[2:] in given]
+    if len(names) != 1:
+        problem = f"{' and '.join(names)} exclude each other." if names else f"{' or '.join(allowed)} is missing."
+        raise InvalidError(problem, argument=" or ".join(allowed), hint=f"Pass exactly one of {', '.join(allowed)}.")
+    if mechanism == "gaussian" and names == ["--epsilon"] and "delta" not in given:
+        hint = "Pass --delta with --epsilon, or pass --rho."
+        raise InvalidError("--delta is missing: --epsilon needs it.", argument="--delta", hint=hint)
 
 
 def release(texts: Sequence[str], options: NoiseOptions, *, confidence: float, json: bool) -> None:
     """Read the numbers, add noise, and print the released ones."""
     values, typed = _read(texts)
     mechanism = options.make(len(values))
-    if isinstance(parsed(options.sensitivity), int):
-        _check_whole(values, options.sensitivity)
+    sensitivity = options.checked_sensitivity()
+    if isinstance(parsed(sensitivity), int):
+        _check_whole(values, sensitivity)
     error = mechanism.error(confidence=confidence, outputs=len(values))
     result = mechanism.release(values if len(values) > 1 else values[0])
     released = np.asarray(result).reshape(-1).tolist()
