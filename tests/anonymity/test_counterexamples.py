@@ -313,7 +313,7 @@ def test_a_search_that_is_stopped_before_any_answer_hides_everything_or_says_tha
 def test_the_reference_of_t_is_shown_if_something_depends_on_it() -> None:
     rows = {"q": [1, 1, 2, 2, 3], "s": list("xyxyx")}
 
-    def text(require: tc.anonymity.Model, suppression: float) -> str:
+    def text(require: tc.KAnonymity | tc.TCloseness, suppression: float) -> str:
         quasi = {"q": tc.anonymity.suppress()}
         out = tc.anonymity.anonymize(rows, quasi=quasi, sensitive="s", require=require, suppression=suppression)
         assert out.report.reference == 5

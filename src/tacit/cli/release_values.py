@@ -22,7 +22,7 @@ Mechanism = Laplace | Gaussian
 _KINDS = {"laplace": ("epsilon", "scale"), "gaussian": ("epsilon", "delta", "rho", "sigma")}
 """The parameters of each mechanism."""
 _AMOUNTS = {"laplace": ("epsilon", "scale"), "gaussian": ("epsilon", "rho", "sigma")}
-"""The parameters of which one fixes the noise."""
+"""The parameters that fix the noise; exactly one must be given."""
 _STDIN = "-"
 _MOST = 1_000_000
 HISTORY = (
