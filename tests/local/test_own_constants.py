@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from fractions import Fraction
 from math import exp, nan
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,6 +70,44 @@ def test_epsilon_is_that_of_the_law_rounded_up(build: Build) -> None:
     oracle = build()
     exact = MP.log(mpf(worst_ratio(oracle)))
     assert exact <= mpf(oracle._epsilon) < exact + 1e-30
+
+
+TINY = Fraction(1, ONE)
+EDGES = [
+    TINY / 2,
+    TINY,
+    3 * TINY,
+    1e-300,
+    1e-10,
+    1 / 3,
+    Fraction(1, 3) + TINY,
+    0.5,
+    Fraction(1, 2) + TINY,
+    0.5000000000000001,
+]
+EDGES += [0.7, np.float32(0.7), 0.999999, 1 - 2.0**-53, 1 - 2 * TINY, 1 - TINY, 1 - TINY / 2]
+
+
+def hostile(p: Any) -> list[Build]:  # noqa: ANN401 - numbers of many kinds
+    builds: list[Build] = [lambda: Warner(p=p), lambda: SUE(domain=3, p=p), lambda: BLH(domain=3, p=p)]
+    builds += [lambda d=d: GRR(domain=d, p=p) for d in (2, 3, 5)]  # type: ignore[misc]
+    builds += [lambda g=g: OLH(domain=3, p=p, buckets=g) for g in (2, 3, 7)]  # type: ignore[misc]
+    return builds + [lambda q=q: OUE(domain=3, p=p, q=q) for q in EDGES]  # type: ignore[misc]
+
+
+def test_epsilon_is_never_too_small_at_the_edges_of_the_coins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_hashing, "PRIME", 5)
+    made = 0
+    for build in (build for p in EDGES for build in hostile(p)):
+        try:
+            oracle = build()
+        except InvalidError:
+            continue
+        exact = MP.log(mpf(worst_ratio(oracle)))
+        assert exact <= mpf(oracle._epsilon) < exact + 1e-30, oracle
+        assert Fraction(repr(float(oracle.epsilon))) >= oracle._epsilon
+        made += 1
+    assert made > 150
 
 
 @pytest.mark.parametrize("build", CHOSEN)
