@@ -92,7 +92,7 @@ def hostile(p: Any) -> list[Build]:  # noqa: ANN401 - numbers of many kinds
     builds: list[Build] = [lambda: Warner(p=p), lambda: SUE(domain=3, p=p), lambda: BLH(domain=3, p=p)]
     builds += [lambda d=d: GRR(domain=d, p=p) for d in (2, 3, 5)]  # type: ignore[misc]
     builds += [lambda g=g: OLH(domain=3, p=p, buckets=g) for g in (2, 3, 7)]  # type: ignore[misc]
-    return builds + [lambda q=q: OUE(domain=3, p=p, q=q) for q in EDGES]  # type: ignore[misc]
+    return builds + [lambda q=q: OUE(domain=3, p=p, q=q) for q in EDGES]
 
 
 def test_epsilon_is_never_too_small_at_the_edges_of_the_coins(monkeypatch: pytest.MonkeyPatch) -> None:
