@@ -60,7 +60,7 @@ def hints(trials: Sequence[Trial], method: str, loss: float, suppressed: int) ->
         more = "" if suppressed else " and with a little suppression"
         return (f'method="best" compares this table with local recoding{more}',)
     one_level = next((trial.loss for trial in trials if trial.method == "optimal" and trial.considered), None)
-    saved = method != "optimal" and one_level is not None and loss * _HALF <= one_level
+    saved = method != "optimal" and one_level is not None and one_level > 0 and loss * _HALF <= one_level
     local = f"one level for each column would lose {one_level:.3f}; local recoding loses {loss:.3f}" if saved else None
     allowed = (
         f"if {trial.suppression:.0%} of the rows may be suppressed, the loss falls from {loss:.3f} to "
