@@ -32,13 +32,14 @@ class CodedTable:
     """The columns to read of a table. Without a unit column every row has weight 1.
 
     Otherwise a row of a unit with n rows has weight min(2^bits, ⌊2^bits·reach/n⌋), and rows without a unit
-    do not count.
+    do not count. Only rows for which `where` is true count, and n counts only these.
     """
 
     table: TablePolicy
     columns: tuple[CodedColumn, ...]
     reach: int
     bits: int
+    where: Expression | None = None
 
     @property
     def words(self) -> tuple[tuple[int, ...], ...]:

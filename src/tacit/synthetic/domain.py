@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from tacit.errors import ColumnNotFoundError, InvalidError, bad_value, show_name
 from tacit.query.coded_table import CodedColumn, CodedTable
-from tacit.query.expressions import Call, Constant, Value
+from tacit.query.expressions import Call, Constant, Expression, Value
 from tacit.query.policy import ColumnPolicy, TablePolicy
 
 Bins: TypeAlias = Mapping[str, int | Sequence[float]]
@@ -59,6 +59,7 @@ class Domain:
     table: TablePolicy
     columns: tuple[DomainColumn, ...]
     reach: int
+    where: Expression | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,13 +81,20 @@ class Domain:
         """The columns that the engine reads."""
         bits = 0 if self.table.unit is None else BITS
         columns = tuple(column.coded for column in self.columns)
-        return CodedTable(table=self.table, columns=columns, reach=self.reach, bits=bits)
+        return CodedTable(table=self.table, columns=columns, reach=self.reach, bits=bits, where=self.where)
 
 
 def domain_of(
-    table: TablePolicy, columns: Sequence[str] | None = None, bins: Bins | None = None, reach: int | None = None
+    table: TablePolicy,
+    columns: Sequence[str] | None = None,
+    bins: Bins | None = None,
+    reach: int | None = None,
+    where: Expression | None = None,
 ) -> Domain:
-    """Return the public domain of some columns; by default of all that have public values or bins."""
+    """Return the public domain of some columns; by default of all that have public values or bins.
+
+    `where` keeps the rows for which it is true; `rows_of` reads it from SQL.
+    """
     bins = dict(bins or {})
     usable = [name for name, each in table.columns.items() if not each.hidden and name != table.unit]
     for name in [*bins, *(columns or ())]:
@@ -97,7 +105,7 @@ def domain_of(
     if not chosen or len(set(chosen)) < len(chosen):
         raise InvalidError("columns must name different columns with public values.", argument="columns")
     parts = tuple(_column(name, table.columns[name], bins.get(name)) for name in chosen)
-    return Domain(table, parts, reach_of(table, reach))
+    return Domain(table, parts, reach_of(table, reach), where)
 
 
 def reach_of(table: TablePolicy, reach: int | None = None) -> int:

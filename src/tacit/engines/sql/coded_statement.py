@@ -47,9 +47,11 @@ class CodedStatement:
 
 def coded_statement(coded: CodedTable, types: Mapping[str, str], dialect: Dialect) -> CodedStatement:
     """Return the statement that reads the rows of a table with these columns and types."""
-    layers = Layers(dialect, types, [each.expression for each in coded.columns])
+    read = [each.expression for each in coded.columns]
+    layers = Layers(dialect, types, read if coded.where is None else [*read, coded.where])
     values = [layers.value(each.expression) for each in coded.columns]
     unit = coded.table.unit
+    tests = [] if coded.where is None else [layers.value(coded.where)]
     key = None if unit is None else layers.unit(unit, coded.table.columns[unit].kind)
     selects = layers.selects(SOURCE)
     lists: CommonTables = []
@@ -62,10 +64,10 @@ def coded_statement(coded: CodedTable, types: Mapping[str, str], dialect: Dialec
             joins += f" LEFT JOIN key{place} ON {dialect.text(values[place])} = k{place}"
     codes = [_code(each, values[place], place) for place, each in enumerate(coded.columns)]
     items = [f"{dialect.text(_word(coded, places, codes))} AS w{i}" for i, places in enumerate(coded.words)]
-    where = ""
     if key is not None:
         items.append(f"{dialect.text(key)} AS u")
-        where = f" WHERE {dialect.text(not_null(key))}"
+        tests.append(not_null(key))
+    where = f" WHERE {' AND '.join(map(dialect.text, tests))}" if tests else ""
     located = f"SELECT {', '.join(items)} FROM {selects[-1][0]}{joins}{where}"
     tables: CommonTables = [*lists, *((name, "", select) for name, select in selects), ("located", "", located)]
     names, source = [f"w{i}" for i in range(len(coded.words))], "located"
