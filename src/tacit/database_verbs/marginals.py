@@ -20,7 +20,7 @@ class MarginalVerbs(SessionVerbs):
     """The verb that releases marginals, or plans them."""
 
     @overload
-    def marginals(  # noqa: PLR0913 - one for each option
+    def marginals(
         self,
         marginals: Sequence[MarginalName] | str | None = None,
         *,
@@ -39,7 +39,7 @@ class MarginalVerbs(SessionVerbs):
         plan: Literal[False] = False,
     ) -> Marginals: ...
     @overload
-    def marginals(  # noqa: PLR0913 - one for each option
+    def marginals(
         self,
         marginals: Sequence[MarginalName] | str | None = None,
         *,

@@ -55,9 +55,7 @@ def posterior(noisy: Floats, prior: Floats, variance: float) -> Posterior:
     mean = np.sum(share * first, axis=0)
     squares = np.sum(share * second, axis=0) - mean**2
     shape = noisy.shape
-    return Posterior(
-        (mean * sigma).reshape(shape), (np.maximum(squares, _LEAST_VARIANCE) * variance).reshape(shape)
-    )
+    return Posterior((mean * sigma).reshape(shape), (np.maximum(squares, _LEAST_VARIANCE) * variance).reshape(shape))
 
 
 def _mixture(logs: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""The public values of columns as the values and texts of tables: bins as in a histogram, `(other)` for unlisted ones."""
+"""The public values of columns as tables show them: bins as in a histogram, `(other)` for values not listed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def values_of(domain: Domain, place: int) -> tuple[Kind, tuple[Value, ...]]:
     column = domain.columns[place]
     kind: Kind = domain.table.columns[column.name].kind
     if column.edges is not None:
-        return "text", tuple(None if label is None else bin_text(column, code) for code, label in enumerate(column.labels))
+        return "text", tuple(
+            None if label is None else bin_text(column, code) for code, label in enumerate(column.labels)
+        )
     if OTHER not in column.labels:
         return kind, column.labels  # type: ignore[return-value]  # values of the column
     return "text", tuple(_text(label, kind) for label in column.labels)

@@ -46,6 +46,8 @@ from tacit.synthetic.laplace_shares import best_shares
 from tacit.synthetic.marginal_parts import projected
 from tacit.synthetic.marginal_release import Columns, Floats, Integers, subsets
 
+_LEAST_VARIANCE = 1e-30
+
 
 @dataclass(frozen=True)
 class LaplaceMarginals:
@@ -67,9 +69,9 @@ class LaplaceMarginals:
 
     @cached_property
     def _precise(self) -> dict[Columns, float]:
-        """1/(N_B τ_B) of each measured set, in rows."""
+        """1/(N_B τ_B) of each measured set, in rows; noise of almost no variance counts as a little more."""
         return {
-            columns: self.scale**2 / (self._cells(columns) * DiscreteLaplace(scale).variance)
+            columns: self.scale**2 / (self._cells(columns) * max(DiscreteLaplace(scale).variance, _LEAST_VARIANCE))
             for columns, scale in self.scales.items()
         }
 

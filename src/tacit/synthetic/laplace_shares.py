@@ -75,7 +75,7 @@ def _best_shares(requested: tuple[tuple[Columns, float], ...], sizes: Columns) -
 
 
 def _starts(number: int, largest: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Iterator[Floats]:
-    """Yield the starts of the search: all sets alike, mostly the largest sets, and, if they are few, mostly each set."""
+    """Yield the starts of the search: all sets alike, mostly the largest, and, if there are few, mostly each set."""
     yield np.zeros(number)
     yield np.where(largest, 4.0, 0.0)
     if number <= _MANY:

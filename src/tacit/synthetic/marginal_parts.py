@@ -90,7 +90,9 @@ def marginal_of(parts: Parts, sizes: Sequence[int], columns: Columns) -> Floats:
     return total
 
 
-def variance_of(variances: Mapping[Columns, float], sizes: Sequence[int], columns: Columns, chosen: npt.ArrayLike) -> float:
+def variance_of(
+    variances: Mapping[Columns, float], sizes: Sequence[int], columns: Columns, chosen: npt.ArrayLike
+) -> float:
     """Return the variance of a sum of cells that takes some number of codes of each column."""
     shares = dict(zip(columns, np.asarray(chosen) / [sizes[column] for column in columns], strict=True))
     total = 0.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
 from math import prod
 from typing import cast
 
@@ -72,7 +71,11 @@ class PreparedMarginals:
         errors = {
             ", ".join(names): release.error(columns) for names, columns in zip(self.requested, self.sets, strict=True)
         }
-        law = "discrete Gaussian noise on residuals" if self.noise.law == "gaussian" else "discrete Laplace noise on counts"
+        law = (
+            "discrete Gaussian noise on residuals"
+            if self.noise.law == "gaussian"
+            else "discrete Laplace noise on counts"
+        )
         notes = (
             f"Each error holds for one cell with {percent(self.confidence)} confidence.",
             f"The noise is {law}.",

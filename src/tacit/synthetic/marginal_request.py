@@ -17,6 +17,7 @@ MarginalName: TypeAlias = str | Sequence[str]
 Weights: TypeAlias = Mapping[str | tuple[str, ...], float] | Sequence[float]
 
 MOST_MARGINALS = 20_000
+_LEAST_WEIGHT = 1e-9
 _FORM = 'a list of marginals such as [("age", "sex"), "town"]'
 
 
@@ -78,7 +79,9 @@ def requested_sets(
             raise bad_value("ways", ways, f"a whole number from 1 to {len(names)}, the number of columns")
         count = sum(comb(len(names), size) for size in range(1, most + 1))
         if count > MOST_MARGINALS:
-            fact = f"There are {count:,} marginals of up to {most} of {len(names)} columns, more than {MOST_MARGINALS:,}."
+            fact = (
+                f"There are {count:,} marginals of up to {most} of {len(names)} columns, more than {MOST_MARGINALS:,}."
+            )
             raise RefusedError(fact, hint="Lower ways, or name fewer columns.")
         sets = [each for size in range(1, most + 1) for each in combinations(range(len(names)), size)]
     else:
@@ -100,24 +103,32 @@ def _weighted(sets: Sequence[Columns], weights: Mapping[Columns, float]) -> dict
     return {columns: weights.get(columns, 1.0) for columns in sets}
 
 
-def _read_weights(names: Sequence[str], sets: Sequence[Columns], weights: Weights | None) -> dict[Columns, float]:
+def _read_weights(names: Sequence[str], sets: Sequence[Columns], weights: object) -> dict[Columns, float]:
     """Return the weights that were given, or raise InvalidError."""
     if weights is None:
         return {}
+    given: dict[Columns, object] = {}
     if isinstance(weights, Mapping):
-        given = {places_of(names, read_name(name)): value for name, value in weights.items()}
-        for name, columns in zip(weights, given, strict=True):
-            if columns not in sets:
-                raise InvalidError(f"The marginal {_shown(name)} has a weight but is not asked for.", argument="weights")
+        for name, value in weights.items():
+            columns = places_of(names, read_name(name))
+            if columns not in sets or columns in given:
+                problem = "has two weights" if columns in given else "has a weight but is not asked for"
+                raise InvalidError(f"The marginal {_shown(name)} {problem}.", argument="weights")
+            given[columns] = value
+    elif isinstance(weights, Sequence) and not isinstance(weights, str) and len(weights) == len(sets):
+        given.update(zip(sets, weights, strict=True))
     else:
-        if isinstance(weights, str) or not isinstance(weights, Sequence) or len(weights) != len(sets):
-            raise bad_value("weights", weights, f"a mapping from marginals to numbers, or a list of {len(sets)} numbers")
-        given = dict(zip(sets, weights, strict=True))
-    for value in given.values():
-        number = isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
-        if not number or not isfinite(value) or not 1e-12 <= value <= 1e12:  # noqa: PLR2004 - far beyond use
-            raise bad_value("weights", value, "numbers from 1e-12 to 1e12")
-    return {columns: float(value) for columns, value in given.items()}
+        wanted = f"a mapping from marginals to numbers, or a list of {len(sets)} numbers"
+        raise bad_value("weights", weights, wanted)
+    return {columns: _weight(value) for columns, value in given.items()}
+
+
+def _weight(value: object) -> float:
+    number = isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
+    weight = float(value) if number else 0.0  # type: ignore[arg-type]  # a number
+    if not isfinite(weight) or not _LEAST_WEIGHT <= weight <= 1 / _LEAST_WEIGHT:
+        raise bad_value("weights", value, "numbers from 1e-9 to 1e9")
+    return weight
 
 
 def _shown(name: object) -> str:

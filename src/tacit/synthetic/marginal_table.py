@@ -167,7 +167,10 @@ class MarginalTable(AnswerTable):
             if name not in self.names:
                 raise ColumnNotFoundError(name, self.names, argument="values")
         domain = self.release.domain
-        codes = {place_of(domain.names, name): codes_of(domain, place_of(domain.names, name), each) for name, each in wanted.items()}
+        codes = {
+            place_of(domain.names, name): codes_of(domain, place_of(domain.names, name), each)
+            for name, each in wanted.items()
+        }
         chosen = [codes.get(place, list(range(domain.sizes[place]))) for place in self.places]
         value = float(self.counts[np.ix_(*chosen)].sum())
         rising = tuple(sorted(self.places))
@@ -197,10 +200,8 @@ class MarginalTable(AnswerTable):
         return plots.darkened(chart) if dark else chart
 
     def _sentences(self) -> list[str]:
-        return [
-            f"Each count is within {plain(self.error)} of the truth with {percent(self.confidence)} confidence. "
-            "Counts are unbiased, so they can be negative."
-        ]
+        error = f"Each count is within {plain(self.error)} of the truth with {percent(self.confidence)} confidence."
+        return [error, "Counts are unbiased, so they can be negative."]
 
     def __str__(self) -> str:
         """Return the first rows with their intervals."""

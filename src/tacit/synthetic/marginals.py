@@ -50,7 +50,7 @@ class _Named:
     requested: tuple[tuple[str, ...], ...]
 
     def _places(self, names: str | Sequence[str]) -> Columns:
-        """Return the columns of a marginal in the given order, or raise InvalidError if the release does not have it."""
+        """Return the columns of a marginal in the given order, or raise InvalidError if there is no such marginal."""
         columns = read_name(names)
         known = self.release.domain.names
         wanted = set(places_of(known, columns))
@@ -149,7 +149,7 @@ class Marginals(_Named):
         domain, noise = self.release.domain, self.release.noise
         shown = {", ".join(domain.names[place] for place in each): str(value) for each, value in noise.amounts.items()}
         amount = "variance_of_residual" if noise.law == "gaussian" else "scale_of_count"
-        steps = {"steps_of_one_row": domain.coded.bits and 2**domain.coded.bits or 1, "reach": domain.reach}
+        steps = {"steps_of_one_row": 1 << domain.coded.bits, "reach": domain.reach}
         return {**self.charged.receipt, "noise": {"law": noise.law, amount: shown, **steps}}
 
     def nonnegative(self) -> NonnegativeMarginals:
@@ -186,7 +186,7 @@ class Marginals(_Named):
                 columns[place] += values
         return Table(
             tuple(unique_names([*domain.names, "count", "low", "high"])),
-            (*("text" for _ in domain.names), "real", "real", "real"),
+            (*(("text",) * len(domain.names)), "real", "real", "real"),
             tuple(map(tuple, columns)),
         )
 

@@ -1,10 +1,10 @@
 """One set of marginals without negative counts, consistent with each other, near noisy ones: a biased estimate.
 
-Level by level, from the total to the largest sets: the counts of a set A are the fitted counts of its smaller sets plus
-the noisy part of A, whose noise has the known variance v_A (`marginal_parts`). `cell_posteriors` moves each count toward
-what the smaller sets predict (a uniform column; the product of two columns; for three and more the table nearest to the
-product that has the fitted marginals). The table then gets its fitted marginals: first each count moves by its own
-posterior variance, so counts that are known well hardly move, then the table is raked (iterative proportional fitting).
+Level by level, from the total to the largest sets: the counts of a set A are the fitted counts of its smaller sets
+plus the noisy part of A, whose noise has the known variance v_A (`marginal_parts`). `cell_posteriors` moves each count
+toward what the smaller sets predict: a uniform column; the product of two columns; for three and more, the product
+raked to the fitted marginals. The table then gets its fitted marginals: first each count moves by its own posterior
+variance, so counts that are known well hardly move, then the table is raked (iterative proportional fitting).
 
 The fitted parts define all marginals, so they agree with each other. If a count is still negative (three or more
 columns can have pairs that no table has), the tables are projected in turn onto those without negative counts and onto
@@ -146,4 +146,4 @@ def _onto_simplex(values: Floats, total: float) -> Floats:
     down = np.sort(values.ravel())[::-1]
     gaps = (np.cumsum(down) - total) / np.arange(1, down.size + 1)
     level = gaps[np.flatnonzero(down > gaps)[-1]]
-    return np.maximum(values - level, 0.0)
+    return np.asarray(np.maximum(values - level, 0.0))
