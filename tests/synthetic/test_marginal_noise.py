@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -13,6 +14,7 @@ from tacit.guarantees.events import Neighbours
 from tacit.laws.lattice import DiscreteLaplace
 from tacit.noise import discrete_gaussian, discrete_laplace
 from tacit.synthetic import gaussian_marginals as gaussian
+from tacit.synthetic import joint_counts as joint
 from tacit.synthetic import laplace_marginals as laplace
 from tacit.synthetic.coded_rows import ArrayRows
 from tacit.synthetic.gaussian_marginals import gaussian_marginals, joint_cost
@@ -41,7 +43,7 @@ def noises(sets: dict[Columns, float], by: Neighbours) -> list[MarginalNoise]:
 
 
 def units() -> list[ArrayRows]:
-    """Return every unit with at most three rows, weighted as an engine weighs them; the first has none."""
+    """Return every unit with at most three rows, weighted as an engine weighs them; the first is empty."""
     cells = list(product(*(range(size) for size in SIZES)))
     found = []
     for count in range(4):
@@ -202,11 +204,13 @@ def test_a_sum_of_no_cells_has_no_error_and_one_of_all_cells_has_that_of_the_tot
         assert noise.reach((0, 1), [2, 3], 0.05) == pytest.approx(noise.reach((), [], 0.05), rel=1e-9)
 
 
-def test_groups_of_columns_give_the_counts_of_all_sets() -> None:
+@pytest.mark.parametrize("most", [2**16, 6])
+def test_groups_of_columns_give_the_counts_of_all_sets(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = table_rows()
     sets: list[Columns] = [(0, 1), (1, 3), (0, 3), (2,), ()]
     assert joint_groups(sets, SIZES) == [(0, 1, 2, 3)]
     assert joint_groups(sets, SIZES, most=6) == [(0, 1, 2), (0, 3), (1, 3)]
+    monkeypatch.setattr(joint, "joint_groups", partial(joint_groups, most=most))
     found = dict(joint_counts(rows, sets))
     assert set(found) == set(sets)
     for columns, counts in found.items():
