@@ -36,10 +36,11 @@ AGES = list(range(15, 96, 5))
 TEXT = """\
 ## Marginals of Adult
 
-All 1- and 2-way tables of nine columns ({cells:.3g} cells in the joint domain), {train:,} of {rows:,} rows, δ = 1e-9,
-means of {seeds} seeds. TV2 is the mean over all pairs of half the sum of |p - p̂|; the fit has no negative counts.
-Seconds are CPU time of this process: one `db.marginals` with its reading, and one fit. Coverage is that of the 95 %
-intervals over all cells of all pairs before they are cut at 0. Command: `python bench/high_dimensional_marginals.py`."""
+All 1- and 2-way tables of nine columns ({cells:.3g} cells in the joint domain), {train:,} of {rows:,} rows,
+δ = 1e-9, means of {seeds} seeds. TV2 is the mean over all pairs of half the sum of |p - p̂|; the fit has no negative
+counts. Seconds are CPU time of this process: one `db.marginals` with its reading, and one fit. Coverage is that of
+the 95 % intervals over all cells of all pairs before they are cut at 0. Command:
+`python bench/high_dimensional_marginals.py`."""
 
 
 def adult() -> tuple[pd.DataFrame, dict[str, list[str]]]:
