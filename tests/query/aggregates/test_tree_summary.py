@@ -73,7 +73,7 @@ def trees(case: Case, groups: int, claimed: float = 1.0) -> Trees:
 
 
 FAR = 12
-"""Of 40 groups, so many may differ: 2 of 150 did in the worst case. At twice that rate, 13 of 40 differ with probability 2e-11."""
+"""Of 40 groups, so many may differ. 2 of 150 did at worst; at twice that rate, 13 of 40 have a chance of 2e-11."""
 
 
 @pytest.mark.parametrize("name", SAME)
