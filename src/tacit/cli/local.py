@@ -40,7 +40,7 @@ class ChooseOptions:
 
     @property
     def name(self) -> str | None:
-        """The protocol that is asked for by its name or by a constant of its own."""
+        """The protocol that is named, or that a constant implies."""
         return self.protocol or self.numbers.implied
 
     def values(self) -> object:
