@@ -136,7 +136,8 @@ def limits() -> None:
         assert tc.anonymity.check({"class": released}, quasi=["class"]).k == 3
     assert tc.anonymity.check({"once": once, "again": again}, quasi=["once", "again"]).k == 1
 
-    neighbour: dict[str, Any] = {**MICRODATA, "disease": ["Flu", *list(MICRODATA["disease"])[1:]]}
+    diseases: Any = MICRODATA["disease"]
+    neighbour = {**MICRODATA, "disease": ["Flu", *diseases[1:]]}
     outs = [
         tc.anonymity.anonymize(rows, quasi=[*QUASI, "gen"], sensitive="disease", require=[tc.KAnonymity(3)])
         for rows in (MICRODATA, neighbour)
