@@ -61,6 +61,11 @@ class FastModel:
     fit: PairFit
     law: TreeLaw = field(repr=False)
 
+    @property
+    def errors(self) -> Mapping[Columns, float]:
+        """The distance from the truth that the noise makes one expect, by column and pair."""
+        return self.fit.errors
+
     def draw(self, n: int, generator: np.random.Generator, given: Mapping[int, int] | None = None) -> Ints:
         """Return n rows of codes; with `given`, rows that have these codes."""
         return self.law.draw(n, generator, given)
