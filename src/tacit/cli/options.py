@@ -122,7 +122,9 @@ WholeReachOption = Annotated[
 ]
 RowCountOption = Annotated[
     int | None,
-    typer.Option("--n", help="The number of rows; by default the noisy estimate, or the number itself if it is public."),
+    typer.Option(
+        "--n", help="The number of rows; by default the noisy estimate, or the number itself if it is public."
+    ),
 ]
 RowColumnsOption = Annotated[
     str | None,

@@ -12,12 +12,11 @@ from typing import Any
 
 from tacit.cli import answer_files, output_files
 from tacit.cli.charge import Access, charged, ledger_json, say_spent
-from tacit.cli.output import Advance, counting, data_stream, put, put_json, put_warning, say, working
+from tacit.cli.output import Advance, counting, data_stream, put, put_json, say, working
 from tacit.cli.release_plans import print_plan
 from tacit.database import Database
 from tacit.errors import MissingPackageError, bad_value
 from tacit.query.expressions import Kind, Value
-from tacit.query.results.render import WARNING
 from tacit.query.results.table import Table
 from tacit.query.results.table_text import json_value
 from tacit.safe_text import visible
@@ -81,7 +80,10 @@ class RowOptions:
 
     def release(self, db: Database) -> SyntheticRows:
         """Charge the rows and return them."""
-        return db.synthesize(**self.arguments, given=self._given(db), request=self.request, progress=self.bar)
+        rows: SyntheticRows = db.synthesize(
+            **self.arguments, given=self._given(db), request=self.request, progress=self.bar
+        )
+        return rows
 
     def _given(self, db: Database) -> dict[str, Value]:
         """Return the given values, read as the types of their columns."""
@@ -177,11 +179,9 @@ def _put(rows: SyntheticRows, files: RowFiles) -> None:
     """Print the rows as CSV and the report as messages; with a file for the rows, the report alone."""
     if files.out is None:
         data_stream().write(rows.to_csv() or "")
-        for line in (*(f"{WARNING}{text}" for text in rows.warnings), *rows.report.lines):
+        for line in rows.report.lines:
             say(line)
         return
-    for text in rows.warnings:
-        put_warning(f"{WARNING}{text}")
     put(str(rows.report))
 
 

@@ -1,4 +1,4 @@
-"""Fast synthetic rows: all pairs of columns are counted once with noise, and rows are drawn so that they agree with them.
+"""Fast synthetic rows: all pairs of columns are counted once with noise, and rows are drawn that agree with them.
 
     content = fast_content(rows, sizes, rho=rho, epsilon=None, neighbours="add/remove", target=8, total=None)
     model = fast_model(content, sizes)
@@ -107,7 +107,7 @@ def first_noises(
     }
 
 
-def fast_content(
+def fast_content(  # noqa: PLR0913 - the shape of both modes
     rows: CodedRows,
     sizes: tuple[int, ...],
     *,
@@ -132,36 +132,50 @@ def fast_content(
         epsilon: the cost in pure ε, if the guarantee admits it.
         total: the public number of rows, if there is one.
     """
-    steps, columns = rows.reach * rows.scale, len(sizes)
-    law = law_of(columns, rho=rho, epsilon=epsilon, neighbours=neighbours)
-    left = rho if law == "gaussian" or epsilon is None else epsilon
+    law = law_of(len(sizes), rho=rho, epsilon=epsilon, neighbours=neighbours)
+    purse = _Purse(law, rho if law == "gaussian" or epsilon is None else epsilon, rows.reach * rows.scale, neighbours)
     triples = useful_triples(sizes, target)
-    shares: dict[int, Fraction] = {}
-    count = total
-    if triples and total is None:
-        shares[0] = left * COUNT_PART
-        noise = table_noise(law, shares[0], 1, steps=steps, neighbours=neighbours)
-        count = round(int((rows.counts(()) + noise.draw(1)).ravel()[0]) / rows.scale)
-        left -= shares[0]
     noises: dict[int, TableNoise] = {}
     if triples:
-        noise = table_noise(law, left * TRIPLE_PART, len(triples), steps=steps, neighbours=neighbours)
+        count = total
+        if count is None:
+            noise = purse.noise(COUNT_PART, 1)
+            count = round(int((rows.counts(()) + noise.draw(1)).ravel()[0]) / rows.scale)
+        noise = purse.peek(TRIPLE_PART, len(triples))
         cells = cells_of(triples, sizes) / len(triples)
-        if cells * sqrt(2 * noise.variance / pi) / 2 <= _FAR * max(count or 0, 1) * rows.scale:
-            noises[3] = noise
-            left -= left * TRIPLE_PART
-    noises |= first_noises(law, left, columns, steps=steps, neighbours=neighbours)
-    wanted = {1: singles_of(columns), 2: pairs_of(columns), 3: triples}
-    tables = {table: counts for each, noise in noises.items() for table, counts in noisy_tables(rows, wanted[each], noise).items()}
+        if cells * sqrt(2 * noise.variance / pi) / 2 <= _FAR * max(count, 1) * rows.scale:
+            noises[3] = purse.noise(TRIPLE_PART, len(triples))
+    noises |= first_noises(law, purse.left, len(sizes), steps=purse.steps, neighbours=neighbours)
+    wanted = {1: singles_of(len(sizes)), 2: pairs_of(len(sizes)), 3: triples}
+    tables = [pair for each, noise in noises.items() for pair in noisy_tables(rows, wanted[each], noise).items()]
     return {
         "law": law,
         "target": target,
         "scale": rows.scale,
         "total": total,
         "variances": {str(each): noise.variance for each, noise in noises.items()},
-        "parts": {str(each): float(part) for each, part in (shares | {k: n.cost for k, n in noises.items()}).items()},
-        "tables": [[list(table), counts.ravel().tolist()] for table, counts in tables.items()],
+        "tables": [[list(table), counts.ravel().tolist()] for table, counts in tables],
     }
+
+
+@dataclass(slots=True)
+class _Purse:
+    """What is left of the cost; every part is taken once."""
+
+    law: Law
+    left: Fraction
+    steps: int
+    neighbours: Neighbours
+
+    def peek(self, part: Fraction, tables: int) -> TableNoise:
+        """Return the noise of some tables for a part of what is left."""
+        return table_noise(self.law, self.left * part, tables, steps=self.steps, neighbours=self.neighbours)
+
+    def noise(self, part: Fraction, tables: int) -> TableNoise:
+        """Return the noise of some tables, and take the part from what is left."""
+        noise = self.peek(part, tables)
+        self.left -= self.left * part
+        return noise
 
 
 def useful_triples(sizes: Sequence[int], target: int | None) -> list[Columns]:
@@ -191,7 +205,7 @@ def _agreed(fitted: PairFit) -> dict[Columns, Floats]:
     """Return the tables that rows should agree with: triples, and the columns and pairs that are in none of them."""
     inside = {part for table in fitted.triples for part in combinations(table, 2)}
     pairs = {table: shares for table, shares in fitted.pairs.items() if table not in inside}
-    alone = {(0,): fitted.columns[0]} if len(fitted.columns) == 1 else {}
+    alone: dict[Columns, Floats] = {(0,): fitted.columns[0]} if len(fitted.columns) == 1 else {}
     return {**alone, **pairs, **fitted.triples}
 
 

@@ -56,7 +56,9 @@ def fit(tables: Tables, sizes: tuple[int, ...], variances: Mapping[int, float], 
     noise = {number: variance / total**2 for number, variance in variances.items()}
     found = [_column(shares, sizes, column, noise) for column in range(len(sizes))]
     columns, column_errors = tuple(each for each, _ in found), [error for _, error in found]
-    errors = {(place,): _distance(column_errors[place], sizes[place]) for place in range(len(sizes))}
+    errors: dict[Columns, float] = {
+        (place,): _distance(column_errors[place], sizes[place]) for place in range(len(sizes))
+    }
     pairs: dict[Columns, Floats] = {}
     dependent = set()
     for table in (each for each in tables if len(each) == 2):  # noqa: PLR2004 - a pair
@@ -141,7 +143,7 @@ def _triples(
     shares: Mapping[Columns, Floats], pairs: Mapping[Columns, Floats], noise: Mapping[int, float]
 ) -> dict[Columns, Floats]:
     """Return the fitted triples whose three-way interaction exceeds the noise."""
-    fitted = {}
+    fitted: dict[Columns, Floats] = {}
     for table in (each for each in shares if len(each) == 3):  # noqa: PLR2004 - a triple
         values = shares[table]
         a, b, c = table

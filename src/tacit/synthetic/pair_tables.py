@@ -123,4 +123,6 @@ def noisy_tables(
 ) -> dict[Columns, Counts]:
     """Return the counts of tables with noise; the caller has charged `noise.cost` and made it for these tables."""
     counted = dict(joint_counts(rows, tables))
-    return {table: counted[table] + noise.draw(counted[table].size, bits).reshape(counted[table].shape) for table in tables}
+    return {
+        table: counted[table] + noise.draw(counted[table].size, bits).reshape(counted[table].shape) for table in tables
+    }

@@ -1,4 +1,4 @@
-"""The public number of rows of a table, if there is one: under "change one", with a row as the unit and no condition."""
+"""The public number of rows of a table: under "change one", if each row is a unit and there is no condition."""
 
 from __future__ import annotations
 

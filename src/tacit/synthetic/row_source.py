@@ -119,5 +119,3 @@ class RowSource:
         if values.column.edges is not None and given.get(name) is not None:
             return [values.number(given[name])] * codes.size
         return values.draw(codes, generator)
-
-

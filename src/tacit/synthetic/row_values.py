@@ -1,12 +1,13 @@
 """The values of synthetic rows: codes become keys, booleans, numbers inside public bins, and NULL.
 
-A bin becomes a number that is drawn evenly from it: integers stay integers, and no number is beyond the column's bounds.
-Missing values are None. A value that is not listed is the text "(other)" in a column of texts, unless that text is a key;
-in other columns it is None.
+A bin becomes a number that is drawn evenly from it: integers stay integers, and no number is beyond the bounds of the
+column. Missing values are None. A value that is not listed is the text "(other)" in a column of texts, unless that text
+is a key; in other columns it is None.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, inf, isfinite, nextafter
@@ -33,7 +34,7 @@ class ColumnValues:
     def draw(self, codes: Ints, generator: np.random.Generator) -> list[Value]:
         """Return one value for each code."""
         if self.column.edges is None:
-            return as_objects(self.listed)[codes].tolist()  # type: ignore[no-any-return]  # the labels are values
+            return as_objects(self.listed)[codes].tolist()
         lows, highs = self._ends()
         known = codes < lows.size
         place = np.where(known, codes, 0)
@@ -86,12 +87,11 @@ class ColumnValues:
     def _bin_of(self, value: object) -> int:
         edges = self.column.edges or ()
         low, high = max(edges[0], self.bounds[0]), min(edges[-1], self.bounds[1])
-        number = isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
-        whole = self.kind != "integer" or (number and value == int(value))  # type: ignore[arg-type, call-overload]  # finite
-        if not number or not whole or not low <= value <= high:  # type: ignore[operator]  # a number
+        number = value if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value) else None
+        if number is None or (self.kind == "integer" and number != int(number)) or not low <= number <= high:
             kind = "a whole number" if self.kind == "integer" else "a number"
             raise self._unknown(value, f"Give {kind} from {low:g} to {high:g}.")
-        return int(np.searchsorted(np.array(self.column.coded.cuts, dtype=np.float64), float(value), side="right"))  # type: ignore[arg-type]
+        return bisect_right(self.column.coded.cuts, number)
 
     def _unknown(self, value: object, hint: str) -> InvalidError:
         fact = f"{show(value)} is not a public value of the column {show_name(self.column.name)}."
@@ -127,7 +127,7 @@ def given_codes(values: Sequence[ColumnValues], given: Mapping[str, object] | No
     if given is None:
         return {}
     names = [each.column.name for each in values]
-    if not isinstance(given, Mapping) or any(name not in names for name in given):
+    if any(name not in names for name in given):
         hint = f"The columns are {', '.join(map(show_name, names))}."
         raise InvalidError("given must map columns of the synthetic rows to values.", argument="given", hint=hint)
     return {names.index(name): values[names.index(name)].code_of(value) for name, value in given.items()}

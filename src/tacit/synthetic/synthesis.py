@@ -39,7 +39,7 @@ from tacit.synthetic.synthetic_rows import SyntheticRows, read_count
 
 _CELL_BYTES, _VALUE_BYTES, _BASE_BYTES = 160, 40, 2**26
 _MOST_VARIANCE = 2.0**90
-_PLANNED = ("columns", "pairs", "distances")
+_PLANNED = {"columns": "a count of one column", "pairs": "a count of two columns"}
 _PROBE = (1_000, 200_000)
 Progress = Callable[[float, str], None]
 _NOTHING: Mapping[str, object] = MappingProxyType({})
@@ -200,7 +200,7 @@ def plan(prepared: PreparedRows) -> ReleasePlan:
     return ReleasePlan(
         question=prepared.text,
         cost=prepared.cost.guarantee,
-        error={f"a count of {name} (σ)": sqrt(noise.variance) / scale for name, noise in noises.items() if name in _PLANNED},
+        error={f"{text} (σ)": sqrt(noises[name].variance) / scale for name, text in _PLANNED.items() if name in noises},
         memory=prepared.memory,
         notes=tuple(notes),
         events=(prepared.cost.event,),
@@ -241,9 +241,7 @@ def compute(rows: CodedRows, prepared: PreparedRows) -> dict[str, object]:
     question, sizes, neighbours = prepared.question, prepared.domain.sizes, prepared.domain.table.neighbours
     amount = prepared.amount * (1 - prepared.share)
     gaussian = prepared.law == "gaussian"
-    parts = synthesis_modes.Parts(
-        amount if gaussian else Fraction(0), None if gaussian else amount, neighbours
-    )
+    parts = synthesis_modes.Parts(amount if gaussian else Fraction(0), None if gaussian else amount, neighbours)
     total = None if prepared.size is None else prepared.size.size
     task = synthesis_modes.Task(prepared.target, total, question.seconds, question.progress)
     inner = synthesis_modes.content(question.mode, rows, sizes, parts, task)

@@ -41,7 +41,8 @@ def check(mode: object, cost: ReleaseCost, seconds: object) -> None:
     """Raise InvalidError for an unknown mode, or one that the cost or the time limit does not fit."""
     if mode not in MODES:
         raise bad_value("mode", mode, 'one of "fast" and "quality"')
-    if seconds is not None and not (isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0):
+    number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0
+    if seconds is not None and not number:
         raise bad_value("seconds", seconds, "a number of seconds above 0")
     if mode == "quality" and not cost.rho:
         raise InvalidError(

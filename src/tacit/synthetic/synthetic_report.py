@@ -79,5 +79,3 @@ class SyntheticReport:
     def _repr_html_(self) -> str:
         """Return the report as HTML, for notebooks."""
         return html_lines(self.lines)
-
-

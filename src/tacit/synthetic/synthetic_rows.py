@@ -157,7 +157,7 @@ class SyntheticRows:
 
     def _repr_html_(self) -> str:
         """Return the first rows and the report as HTML, for notebooks."""
-        return self.table._repr_html_() + html_lines(self._lines)  # noqa: SLF001 - the same text
+        return self.table._repr_html_() + html_lines(self._lines)
 
 
 def read_count(n: object) -> int | None:

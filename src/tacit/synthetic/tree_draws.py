@@ -54,9 +54,7 @@ class TreeLaw:
         done = 0
         for part in parts_of(n):
             rows = self.candidates(max(CANDIDATES, part * 3 // 2), generator)
-            wanted = {
-                table: _rest(shares.ravel(), have[table], done, part) for table, shares in self.tables.items()
-            }
+            wanted = {table: _rest(shares.ravel(), have[table], done, part) for table, shares in self.tables.items()}
             places = self._places(rows)
             weights, _ = _fitted(places, wanted, _PASSES)
             picked = _picked(weights, part, generator)
