@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from tacit.query.policy.locations import scheme
 from tacit.query.results.quote import Quote
 from tacit.safe_text import visible
 from tacit.session import unspent
+from tacit.synthetic.release_plan import ReleasePlan
 
 NO_LEDGER = (
     "The ledger does not exist yet; the first query creates it. If you expected an existing ledger, restore it first: "
@@ -67,12 +68,13 @@ def announce_spark(sources: Iterable[str]) -> None:
 
 def charged(
     access: Access,
-    plan: Callable[[Database], Quote],
+    plan: Callable[[Database], Quote | ReleasePlan],
     release: Callable[[Database], T],
     show: Callable[[T, Database], None],
     *,
     json: bool,
     yes: bool,
+    waiting: Callable[[], AbstractContextManager[None]] | None = None,
 ) -> int:
     """Print the plan, ask for consent, charge, and show what was released; return the exit code.
 
@@ -85,7 +87,9 @@ def charged(
         show: prints the answer.
         json: whether stdout and stderr hold JSON alone.
         yes: whether the user has consented already. Without a terminal, nobody is asked.
+        waiting: what a terminal shows while the data are read; by default a spinner.
     """
+    wait = waiting or (lambda: working("Reading the data …"))
     planned, exists = access.open_to_plan(json=json)
     with planned:
         with unspent():
@@ -99,16 +103,23 @@ def charged(
                 say(NOTHING_SPENT)
                 return 0
         if exists:
-            return _release(planned, release, show, json=json)
+            return _release(planned, release, show, wait, json=json)
         planned.check(quote)  # a query that costs more than the whole budget creates no ledger
     with access.open(json=json) as db, new_ledger_announced(db.ledger, json=json):
-        return _release(db, release, show, json=json)
+        return _release(db, release, show, wait, json=json)
 
 
-def _release(db: Database, release: Callable[[Database], T], show: Callable[[T, Database], None], *, json: bool) -> int:
+def _release(
+    db: Database,
+    release: Callable[[Database], T],
+    show: Callable[[T, Database], None],
+    wait: Callable[[], AbstractContextManager[None]],
+    *,
+    json: bool,
+) -> int:
     """Charge, and show what was released; return the exit code."""
     try:
-        with working("Reading the data …"):
+        with wait():
             answer = release(db)
     except KeyboardInterrupt:
         return print_abort(INTERRUPTED, as_json=json)
@@ -166,7 +177,7 @@ def describe_left(db: Database, analyst: str, *, planned: bool = False) -> str:
     return f"Left for {analyst or 'unnamed analysts'}: {spell(db.left)} of {spell(limit)}. Left in all: {total}"
 
 
-def shortage_of(db: Database, quote: Quote) -> str | None:
+def shortage_of(db: Database, quote: Quote | ReleasePlan) -> str | None:
     """Return why the query will be refused: the budget is too small, or the analyst is not admitted; or None."""
     try:
         db.check(quote)
@@ -176,7 +187,7 @@ def shortage_of(db: Database, quote: Quote) -> str | None:
     return None
 
 
-def _ask(quote: Quote, db: Database, analyst: str, *, exists: bool) -> bool | None:
+def _ask(quote: Quote | ReleasePlan, db: Database, analyst: str, *, exists: bool) -> bool | None:
     """Ask on the terminal whether to spend; return None after Ctrl-C or Ctrl-D."""
     say(str(quote))
     if not exists:

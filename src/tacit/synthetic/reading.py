@@ -29,7 +29,7 @@ from tacit.errors import RefusedError
 from tacit.guarantees.events import Event, to_json
 from tacit.guarantees.filters import Budget
 from tacit.guarantees.filters import price as event_price
-from tacit.ledger import ANSWERED, Request
+from tacit.ledger import ANSWERED, Request, TableSize
 from tacit.ledger.records import budget_like
 from tacit.machine_memory import default_limit
 from tacit.query.coded_table import CodedTable
@@ -137,8 +137,12 @@ def release_coded(
     compute: Callable[[CodedRows], Mapping[str, object]],
     memory: int = 0,
     key: str | None = None,
+    sizes: tuple[TableSize, ...] = (),
 ) -> CodedRelease:
-    """Charge events, read the coded rows and compute the content, in this order; or return the recorded content."""
+    """Charge events, read the coded rows and compute the content, in this order; or return the recorded content.
+
+    `sizes` has the public numbers of rows that the content depends on, for the ledger.
+    """
     engine, coded = session.engine(domain.table.name), domain.coded
     with unspent():
         session.check_open()
@@ -153,6 +157,7 @@ def release_coded(
             digest=sha256(text.encode()).hexdigest(),
             key=key,
             repeats=bool(session.data_version),
+            sizes=sizes,
         )
         engine.ready()
         ticket = session.charged_together(request, [])
