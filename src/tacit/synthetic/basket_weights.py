@@ -11,16 +11,18 @@ would lose more of its pairs. `moved` computes the exact bounds from W itself, w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isqrt, log, sqrt
 
 import numpy as np
+import numpy.typing as npt
 
 from tacit.arrays import Floats, Ints
 from tacit.synthetic.baskets import Baskets, Itemset, Neighbours
 from tacit.synthetic.itemset_noise import Noisy
 
+Block = npt.NDArray[np.float32]
 SCALE = 2**10
 _ROWS = 2**13
 """Baskets of a block: sums of their weights stay within 2^23, so that 32-bit floats hold them exactly."""
@@ -106,6 +108,11 @@ def weighted_singles(baskets: Baskets, weights: BasketWeights) -> Ints:
     return np.bincount(baskets.codes, np.repeat(steps, baskets.lengths), baskets.items).astype(np.int64)
 
 
+def weighted_count(baskets: Baskets, weights: BasketWeights) -> int:
+    """Return the weighted number of baskets: the support of the empty set."""
+    return int(np.asarray(weights.steps, dtype=np.int64)[baskets.lengths].sum())
+
+
 def weighted_pairs(baskets: Baskets, weights: BasketWeights) -> Ints:
     """Return the weighted supports of all pairs as a square matrix, with those of single items on its diagonal."""
     total = np.zeros((baskets.items, baskets.items), dtype=np.int64)
@@ -123,7 +130,7 @@ def weighted_supports(baskets: Baskets, weights: BasketWeights, itemsets: Sequen
     return total
 
 
-def _blocks(baskets: Baskets, weights: BasketWeights):  # type: ignore[no-untyped-def]
+def _blocks(baskets: Baskets, weights: BasketWeights) -> Iterator[tuple[Block, Block]]:
     """Yield some baskets at a time: which items each has, as 0 and 1, and its steps."""
     steps = np.asarray(weights.steps, dtype=np.float32)[baskets.lengths]
     for start in range(0, baskets.count, _ROWS):

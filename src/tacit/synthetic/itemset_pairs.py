@@ -8,13 +8,14 @@ of them one basket includes is known before they are measured (`most_included`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
 from tacit.arrays import Floats, Ints
-from tacit.synthetic.basket_weights import best_limit, weighted_pairs, weighted_supports, weights_of
+from tacit.synthetic.basket_weights import best_limit, weighted_count, weighted_pairs, weighted_supports, weights_of
 from tacit.synthetic.baskets import Baskets, Itemset, most_included, moves
 from tacit.synthetic.itemset_noise import Noisy, Purse
 from tacit.synthetic.itemset_question import ItemsetQuestion, MeasuredSet
@@ -29,7 +30,11 @@ _MOST_LARGER = 1_000
 def measured_pairs(
     inside: Baskets, question: ItemsetQuestion, purse: Purse, level: float
 ) -> tuple[list[MeasuredSet], int]:
-    """Return the noisy supports of single items, pairs and larger sets of places, and the limit of the weights."""
+    """Return the noisy supports of sets of places, and the limit of the weights.
+
+    The sets are the empty one, whose support is the weighted number of baskets, single items, pairs and larger ones. So
+    a basket with s items includes s + 1 of the first two.
+    """
     reach, neighbours, pure = inside.reach, question.neighbours, purse.is_pure
     lengths = purse.noise(inside.of_length(), moves(1, reach, neighbours), LENGTHS, "lengths")
     in_basket = [s * (s - 1) // 2 for s in range(inside.most + 1)]
@@ -38,11 +43,12 @@ def measured_pairs(
     limit = best_limit(lengths, in_basket, level, variance_of_one, pure=pure)
     weights = weights_of(limit, in_basket, pure=pure)
     exact, names = weighted_pairs(inside, weights), list(combinations(range(inside.items), 2))
-    if not inside.items:
-        return [], limit
-    moved = weights.moved(range(inside.most + 1), reach, neighbours)
-    singles = purse.noise(np.diagonal(exact).copy(), moved, SINGLES, "singles", step=weights.scale)
-    measured = [_named((place,), int(steps), singles) for place, steps in enumerate(singles.values)]
+    whole_and_singles = np.append(np.diagonal(exact), weighted_count(inside, weights))
+    moved = weights.moved(range(1, inside.most + 2), reach, neighbours)
+    noisy = purse.noise(whole_and_singles, moved, SINGLES, "singles", step=weights.scale)
+    singles = replace(noisy, values=noisy.values[:-1])
+    measured = [_named((), int(noisy.values[-1]), noisy)]
+    measured += [_named((place,), int(steps), singles) for place, steps in enumerate(singles.values)]
     if not names:
         return measured, limit
     upper = exact[np.triu_indices(inside.items, 1)]

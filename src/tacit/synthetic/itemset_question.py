@@ -106,6 +106,8 @@ class ItemsetAnswer:
     """
 
     baskets: MeasuredSet
+    total: MeasuredSet
+    """The weighted number of baskets, of which the supports are parts."""
     sets: tuple[MeasuredSet, ...]
     measured: tuple[MeasuredSet, ...]
     level: float

@@ -165,7 +165,14 @@ def _by_basis(
     )
     named = tuple(sorted(items))
     return ItemsetAnswer(
-        baskets=whole, sets=(), measured=measured, level=level, items=named, method="basis", most=baskets.most
+        baskets=whole,
+        total=whole,
+        sets=(),
+        measured=measured,
+        level=level,
+        items=named,
+        method="basis",
+        most=baskets.most,
     )
 
 
@@ -199,7 +206,14 @@ def _by_pairs(
     items = _largest_items(baskets, question, purse, wanted, level, (LENGTHS_SHARE, ITEMS_SHARE))
     items.sort()
     measured, limit = measured_pairs(baskets.within(items), question, purse, level)
-    named = tuple(replace(one, itemset=tuple(items[place] for place in one.itemset)) for one in measured)
+    total, *named = (replace(one, itemset=tuple(items[place] for place in one.itemset)) for one in measured)
     return ItemsetAnswer(
-        baskets=whole, sets=(), measured=named, level=level, items=tuple(items), method="pairs", most=limit
+        baskets=whole,
+        total=total,
+        sets=(),
+        measured=tuple(named),
+        level=level,
+        items=tuple(items),
+        method="pairs",
+        most=limit,
     )
