@@ -18,7 +18,7 @@ from math import isqrt, log, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Floats, Ints
+from tacit.arrays import Bools, Floats, Ints
 from tacit.synthetic.baskets import Baskets, Itemset, Neighbours
 from tacit.synthetic.itemset_noise import Noisy
 
@@ -114,29 +114,47 @@ def weighted_count(baskets: Baskets, weights: BasketWeights) -> int:
 
 
 def weighted_pairs(baskets: Baskets, weights: BasketWeights) -> Ints:
-    """Return the weighted supports of all pairs as a square matrix, with those of single items on its diagonal."""
-    total = np.zeros((baskets.items, baskets.items), dtype=np.int64)
-    for has, steps in _blocks(baskets, weights):
-        total += (has.T @ (has * steps[:, None])).astype(np.int64)
+    """Return the weighted supports of all pairs as a square matrix, with those of single items on its diagonal.
+
+    Short baskets are counted pair by pair, long ones as products of matrices of 0 and 1.
+    """
+    size, lengths = baskets.items, baskets.lengths
+    total = np.zeros(size * size, dtype=np.int64)
+    for length in range(1, min(_SHORT, baskets.most) + 1):
+        starts = baskets.starts[:-1][lengths == length]
+        for first in range(length if starts.size else 0):
+            row = baskets.codes[starts + first].astype(np.int64) * size
+            for second in range(length):
+                places = row + baskets.codes[starts + second]
+                total += np.bincount(places, minlength=size * size) * weights.steps[length]
+    total = total.reshape(size, size)
+    for has, steps in _blocks(baskets, weights, lengths > _SHORT):
+        total += ((has * steps) @ has.T).astype(np.int64)
     return total
+
+
+_SHORT = 8
 
 
 def weighted_supports(baskets: Baskets, weights: BasketWeights, itemsets: Sequence[Itemset]) -> Ints:
     """Return the weighted supports of some itemsets."""
     total = np.zeros(len(itemsets), dtype=np.int64)
-    for has, steps in _blocks(baskets, weights):
+    for has, steps in _blocks(baskets, weights, baskets.lengths > 0):
         for place, itemset in enumerate(itemsets):
-            total[place] += int(steps @ np.prod(has[:, list(itemset)], axis=1))
+            total[place] += int(np.multiply.reduce(has[list(itemset)], axis=0) @ steps)
     return total
 
 
-def _blocks(baskets: Baskets, weights: BasketWeights) -> Iterator[tuple[Block, Block]]:
-    """Yield some baskets at a time: which items each has, as 0 and 1, and its steps."""
+def _blocks(baskets: Baskets, weights: BasketWeights, wanted: Bools) -> Iterator[tuple[Block, Block]]:
+    """Yield some of the wanted baskets at a time: which has each item, as 0 and 1, and their steps."""
     steps = np.asarray(weights.steps, dtype=np.float32)[baskets.lengths]
-    for start in range(0, baskets.count, _ROWS):
-        stop = min(start + _ROWS, baskets.count)
-        places = slice(int(baskets.starts[start]), int(baskets.starts[stop]))
-        owners = np.repeat(np.arange(stop - start), baskets.lengths[start:stop])
-        has = np.zeros((stop - start, baskets.items), dtype=np.float32)
-        has[owners, baskets.codes[places]] = 1
-        yield has, steps[start:stop]
+    chosen = np.flatnonzero(wanted)
+    for start in range(0, chosen.size, _ROWS):
+        some = chosen[start : start + _ROWS]
+        lengths = baskets.lengths[some]
+        owners = np.repeat(np.arange(some.size), lengths)
+        ends = np.cumsum(lengths)
+        places = np.arange(int(ends[-1])) - np.repeat(ends - lengths, lengths) + np.repeat(baskets.starts[some], lengths)
+        has = np.zeros((baskets.items, some.size), dtype=np.float32)
+        has[baskets.codes[places], owners] = 1
+        yield has, steps[some]

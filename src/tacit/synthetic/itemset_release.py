@@ -49,8 +49,10 @@ __all__ = ["FEW", "MANY", "ItemsetAnswer", "ItemsetQuestion", "MeasuredSet", "re
 SIZE_SHARE, LEVEL_SHARE, NUMBER_SHARE = Fraction(1, 40), Fraction(1, 40), Fraction(1, 20)
 BASIS_ITEMS = Fraction(2, 9)
 LENGTHS_SHARE, ITEMS_SHARE = Fraction(1, 50), Fraction(1, 5)
-FEW = 14
-"""The largest number of items for which one basis is used: 16,384 bins."""
+FEW, FEW_OF_SPARSE = 14, 10
+"""The largest number of items for which one basis is used: 16,384 bins, or 1,024 if baskets have few of the items."""
+DENSE = 0.15
+"""The part of the baskets that the support to reach must be, for the larger basis."""
 MANY = 192
 """The largest number of items whose pairs are counted: 18,336 pairs."""
 
@@ -71,7 +73,7 @@ def release_itemsets(baskets: Baskets, question: ItemsetQuestion) -> ItemsetAnsw
     number = 1 + purse.choose(-np.abs(_ordered(baskets, question) - target), sensitivity, NUMBER_SHARE, "number")
     padded = number + 1 + number // 10
     wanted = min(baskets.items, padded) if question.public_items else padded  # how many items exist may be private
-    if wanted <= FEW:
+    if wanted <= (FEW if level >= DENSE * whole.steps else FEW_OF_SPARSE):
         answer = _by_basis(baskets, question, purse, wanted, whole, level)
     else:
         answer = _by_pairs(baskets, question, purse, min(wanted, MANY), whole, level)
