@@ -7,12 +7,13 @@ reads no private row and spends nothing.
 from tacit.database_verbs.aggregates import AggregateVerbs
 from tacit.database_verbs.base import with_warnings
 from tacit.database_verbs.bounds import BoundsVerbs
+from tacit.database_verbs.classify import ClassifierVerbs
 from tacit.database_verbs.tables import TableVerbs
 
 __all__ = ["DatabaseVerbs", "with_warnings"]
 
 
-class DatabaseVerbs(AggregateVerbs, TableVerbs, BoundsVerbs):
+class DatabaseVerbs(AggregateVerbs, TableVerbs, BoundsVerbs, ClassifierVerbs):
     """The verbs of `Database`.
 
     `by` names the columns to group by, `where` is a condition in SQL, and `table` names one of several tables. A column
