@@ -154,7 +154,9 @@ def _blocks(baskets: Baskets, weights: BasketWeights, wanted: Bools) -> Iterator
         lengths = baskets.lengths[some]
         owners = np.repeat(np.arange(some.size), lengths)
         ends = np.cumsum(lengths)
-        places = np.arange(int(ends[-1])) - np.repeat(ends - lengths, lengths) + np.repeat(baskets.starts[some], lengths)
+        places = (
+            np.arange(int(ends[-1])) - np.repeat(ends - lengths, lengths) + np.repeat(baskets.starts[some], lengths)
+        )
         has = np.zeros((baskets.items, some.size), dtype=np.float32)
         has[baskets.codes[places], owners] = 1
         yield has, steps[some]

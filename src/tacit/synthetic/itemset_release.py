@@ -110,7 +110,12 @@ def _drawn_items(baskets: Baskets, question: ItemsetQuestion, purse: Purse, want
 
 
 def _largest_items(
-    baskets: Baskets, question: ItemsetQuestion, purse: Purse, wanted: int, level: float, shares: tuple[Fraction, Fraction]
+    baskets: Baskets,
+    question: ItemsetQuestion,
+    purse: Purse,
+    wanted: int,
+    level: float,
+    shares: tuple[Fraction, Fraction],
 ) -> list[int]:
     """Return the items of the largest noisy supports; those that are not public must exceed the threshold."""
     by_length = moves(1, baskets.reach, question.neighbours)

@@ -46,7 +46,7 @@ class ReleasePlan:
 
     def __str__(self) -> str:
         """Return the plan in sentences."""
-        return visible_lines("\n".join(self.lines))
+        return "\n".join(map(visible, self.lines))
 
     def _repr_html_(self) -> str:
         """Return the plan as HTML, for notebooks."""
