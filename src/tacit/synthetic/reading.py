@@ -128,7 +128,7 @@ def check_need(session: Session, need: int, what: str) -> None:
         raise RefusedError(fact, hint="Use fewer columns or wider bins, or set a larger limit with memory=.")
 
 
-def release_coded(
+def release_coded(  # noqa: PLR0913 - one reading has many parts
     session: Session,
     domain: Domain,
     *,
@@ -163,6 +163,7 @@ def release_coded(
         events=events,
         question=question,
         key=key,
+        sizes=sizes,
     )
 
 
@@ -182,7 +183,13 @@ class ReleaseInput:
 
 
 def charged_release(
-    session: Session, reading: ReleaseInput, *, events: tuple[Event, ...], question: str, key: str | None
+    session: Session,
+    reading: ReleaseInput,
+    *,
+    events: tuple[Event, ...],
+    question: str,
+    key: str | None,
+    sizes: tuple[TableSize, ...] = (),
 ) -> CodedRelease:
     """Charge events, read and compute, in this order; or return the recorded content."""
     with unspent():
