@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -74,6 +74,7 @@ def charged(
     *,
     json: bool,
     yes: bool,
+    waiting: Callable[[], AbstractContextManager[None]] | None = None,
 ) -> int:
     """Print the plan, ask for consent, charge, and show what was released; return the exit code.
 
@@ -86,7 +87,9 @@ def charged(
         show: prints the answer.
         json: whether stdout and stderr hold JSON alone.
         yes: whether the user has consented already. Without a terminal, nobody is asked.
+        waiting: what a terminal shows while the data are read; by default a spinner.
     """
+    wait = waiting or (lambda: working("Reading the data …"))
     planned, exists = access.open_to_plan(json=json)
     with planned:
         with unspent():
@@ -100,16 +103,23 @@ def charged(
                 say(NOTHING_SPENT)
                 return 0
         if exists:
-            return _release(planned, release, show, json=json)
+            return _release(planned, release, show, wait, json=json)
         planned.check(quote)  # a query that costs more than the whole budget creates no ledger
     with access.open(json=json) as db, new_ledger_announced(db.ledger, json=json):
-        return _release(db, release, show, json=json)
+        return _release(db, release, show, wait, json=json)
 
 
-def _release(db: Database, release: Callable[[Database], T], show: Callable[[T, Database], None], *, json: bool) -> int:
+def _release(
+    db: Database,
+    release: Callable[[Database], T],
+    show: Callable[[T, Database], None],
+    wait: Callable[[], AbstractContextManager[None]],
+    *,
+    json: bool,
+) -> int:
     """Charge, and show what was released; return the exit code."""
     try:
-        with working("Reading the data …"):
+        with wait():
             answer = release(db)
     except KeyboardInterrupt:
         return print_abort(INTERRUPTED, as_json=json)

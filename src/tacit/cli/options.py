@@ -120,6 +120,39 @@ ColumnBinsOption = Annotated[
 WholeReachOption = Annotated[
     int | None, typer.Option("--reach", help="The most rows of one unit that count; by default the policy's.")
 ]
+RowCountOption = Annotated[
+    int | None,
+    typer.Option(
+        "--n", help="The number of rows; by default the noisy estimate, or the number itself if it is public."
+    ),
+]
+RowColumnsOption = Annotated[
+    str | None,
+    typer.Option("--columns", help="The columns, such as age,sex; by default all with public values or bins."),
+]
+RowTargetOption = Annotated[str | None, typer.Option("--target", help="The column that the rows are to predict.")]
+ModeOption = Annotated[
+    str, typer.Option(help="fast, or quality, which chooses what to count step by step and takes longer.")
+]
+GivenOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A value that all rows are to have, such as sex=F; sex= means missing. May be repeated."),
+]
+ConstraintOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A condition in SQL that all rows must satisfy, such as age >= 18; may be repeated."),
+]
+DistancesOption = Annotated[
+    bool, typer.Option("--report", help="Spend a part of the cost on measuring how far the rows are from the data.")
+]
+DistanceShareOption = Annotated[float, typer.Option("--share", help="With --report: that part of the cost.")]
+RowSecondsOption = Annotated[
+    float | None, typer.Option("--seconds", help="With --mode quality: the time after which the search ends.")
+]
+RowsOutOption = Annotated[
+    str | None,
+    typer.Option("--out", help="A file for the rows: .csv, .parquet or .json; without it, CSV goes to stdout."),
+]
 ByOption = Annotated[list[str] | None, typer.Option(help="A column to group by as well; may be repeated.")]
 PlanOnlyOption = Annotated[bool, typer.Option("--plan", help="Print the cost and the expected error; spend nothing.")]
 AnalystOption = Annotated[
@@ -214,6 +247,13 @@ ReportEpsilonOption = Annotated[float | None, typer.Option("--epsilon", help="ε
 TruthOption = Annotated[
     float | None,
     typer.Option("--p", help="Instead of ε: the probability of the truth; for Warner if no protocol is named."),
+]
+OtherBitOption = Annotated[
+    float | None, typer.Option("--q", help="With --p, for OUE: the probability that a bit of another value is 1.")
+]
+BucketsOption = Annotated[int | None, typer.Option(help="For OLH: g, the number of buckets.")]
+SubsetSizeOption = Annotated[
+    int | None, typer.Option("--size", help="For SubsetSelection: k, the number of values in a report.")
 ]
 WordsOption = Annotated[str | None, typer.Option(help="A domain of two words, such as yes,no.")]
 ClientOption = Annotated[

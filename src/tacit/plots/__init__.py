@@ -32,6 +32,7 @@ altair is the extra `tacit[plot]`; the first chart loads it.
 
 from tacit.plots.answers import by_bin, by_group, heat_map, on_one_axis, over_time, side_by_side
 from tacit.plots.bars import class_sizes, counts, loss_law, losses, simulated
+from tacit.plots.distances import pair_distances
 from tacit.plots.frame import darkened
 from tacit.plots.laws import ChartText, Mark, bars_and_line, chances, curves, two_laws
 from tacit.plots.lines import (
@@ -69,6 +70,7 @@ __all__ = [
     "moments",
     "on_one_axis",
     "over_time",
+    "pair_distances",
     "privacy_curve",
     "risk_before_after",
     "side_by_side",

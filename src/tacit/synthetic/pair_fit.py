@@ -1,68 +1,105 @@
-"""A distribution of rows from noisy counts of pairs. Everything here is post-processing: it reads no private data.
+"""A distribution of rows from noisy counts of columns, pairs and triples. Post-processing: it reads no private data.
 
     columns   the precision-weighted mean of each column over its tables, projected onto counts ≥ 0
-    pairs     a·bᵀ/N + s·D: the product of the columns and their interaction D, shrunk by its known noise
+    pairs     a·bᵀ + D: the product of the columns and their interaction D, shrunk by its known noise
+    triples   the table that three pairs imply (iterative proportional fitting), and its shrunk three-way interaction
     tree      the spanning tree of greatest mutual information (Chow and Liu, IEEE Trans. Inf. Theory 14(3), 1968)
-    rows      drawn along the tree, weighted so that they agree with all pairs, and drawn again by their weights
 
-D is the table minus the product, without its row and column means. Noise of variance σ² gives it an energy of
-(n₁ - 1)(n₂ - 1)·σ² on average, so s = max(0, 1 - (n₁ - 1)(n₂ - 1)·σ²/‖D‖²) is the positive-part James-Stein factor. If
-the noise exceeds the signal of every pair, all s are 0 and the columns are independent.
+D is the noisy table minus the product, without its row and column means. Noise of variance v per cell leaves it with
+(n₁ - 1)(n₂ - 1) free entries of that variance, which `singular_values` removes. Values whose share is below 4√v have a
+product only: no interaction of theirs could be seen. The number 4 was chosen on generated tables (random networks
+and hidden classes of 7 to 11 columns, ε from 0.1 to 10). If noise hides every interaction, the columns are independent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import pi, prod, sqrt
 
 import numpy as np
 
-from tacit.arrays import Floats, Ints
+from tacit.arrays import Floats
 from tacit.synthetic.pair_tables import Columns, Tables
+from tacit.synthetic.singular_values import shrunk
 
-_MARGIN_STEPS, _MOST_RATIO, _LEAST = 20, 8.0, 1e-12
+_MARGIN_STEPS, _LEAST, _SEEN = 20, 1e-12, 4.0
+_TRIPLE_STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class PairFit:
-    """The shares of each column and of each pair, and the estimated number of rows."""
+    """The shares of columns, pairs and triples of columns, and the estimated number of steps (rows times the scale)."""
 
     total: float
     columns: tuple[Floats, ...]
     pairs: Mapping[Columns, Floats]
-    factors: Mapping[Columns, float]
-    """How much of each interaction is used, from 0 (only noise) to 1."""
+    triples: Mapping[Columns, Floats]
+    """Those whose three-way interaction exceeds the noise."""
+    errors: Mapping[Columns, float]
+    """The total variation distance from the truth that the noise makes one expect, by column and pair."""
+    dependent: frozenset[Columns]
+    """The pairs whose interaction exceeds the noise."""
 
-    @property
-    def independent(self) -> bool:
-        """True if the noise hid every dependence."""
-        return not any(self.factors.values())
 
+def fit(tables: Tables, sizes: tuple[int, ...], variances: Mapping[int, float], total: float | None = None) -> PairFit:
+    """Fit noisy counts; `variances` has the variance of a cell of the tables of one, two and three columns.
 
-def fit(tables: Tables, sizes: tuple[int, ...], variance: float) -> PairFit:
-    """Fit columns and pairs to noisy counts whose noise has a known variance."""
-    weights = {table: 1 / counts.size for table, counts in tables.items()}
-    total = sum(weights[table] * float(counts.sum()) for table, counts in tables.items()) / sum(weights.values())
-    total = max(total, 1.0)
-    columns = tuple(_column(tables, sizes, column, total) for column in range(len(sizes)))
+    Args:
+        tables: counts of columns, of pairs and perhaps of triples, with noise.
+        sizes: the number of codes of each column.
+        variances: the variance of a cell, by the number of columns of its table.
+        total: the number of steps, if it is public.
+    """
+    total = max(total_of(tables, variances) if total is None else total, 1.0)
+    shares = {table: counts / total for table, counts in tables.items()}
+    noise = {number: variance / total**2 for number, variance in variances.items()}
+    found = [_column(shares, sizes, column, noise) for column in range(len(sizes))]
+    columns, column_errors = tuple(each for each, _ in found), [error for _, error in found]
+    errors: dict[Columns, float] = {
+        (place,): _distance(column_errors[place], sizes[place]) for place in range(len(sizes))
+    }
     pairs: dict[Columns, Floats] = {}
-    factors: dict[Columns, float] = {}
-    for table, counts in tables.items():
-        if len(table) == 2:  # noqa: PLR2004 - a pair
-            first, second = columns[table[0]], columns[table[1]]
-            pairs[table], factors[table] = _pair(counts / total, first, second, variance / total**2)
-    return PairFit(total, columns, pairs, factors)
+    dependent = set()
+    for table in (each for each in tables if len(each) == 2):  # noqa: PLR2004 - a pair
+        first, second = columns[table[0]], columns[table[1]]
+        interaction, unexplained = _interaction(shares[table], first, second, noise[2])
+        if interaction.any():
+            dependent.add(table)
+        pairs[table] = with_margins(np.outer(first, second) + interaction, first, second)
+        margins = sum(column_errors[table[place]] * float((columns[table[1 - place]] ** 2).sum()) for place in (0, 1))
+        errors[table] = _distance(unexplained + margins, first.size * second.size)
+    triples = _triples(shares, pairs, noise)
+    return PairFit(total, columns, pairs, triples, errors, frozenset(dependent))
 
 
-def _column(tables: Tables, sizes: tuple[int, ...], column: int, total: float) -> Floats:
-    """Return the shares of one column: a sum over n cells has n times the noise, so its weight is 1/n."""
+def total_of(tables: Tables, variances: Mapping[int, float]) -> float:
+    """Return the precision-weighted mean of the totals of tables."""
+    weights = {table: 1 / (counts.size * (variances[len(table)] or 1.0)) for table, counts in tables.items()}
+    return sum(weights[table] * float(counts.sum()) for table, counts in tables.items()) / sum(weights.values())
+
+
+def _distance(squares: float, cells: int) -> float:
+    """Return the expected total variation of normal errors with a known sum of squares, at most 1."""
+    return min(1.0, sqrt(squares * cells * 2 / pi) / 2)
+
+
+def _column(
+    shares: Mapping[Columns, Floats], sizes: tuple[int, ...], column: int, noise: Mapping[int, float]
+) -> tuple[Floats, float]:
+    """Return the shares of one column and their expected squared error.
+
+    A sum over n cells has n times the noise of a cell, so its precision is 1/(n·variance).
+    """
     mean, weight = np.zeros(sizes[column]), 0.0
-    for table, counts in tables.items():
+    for table, values in shares.items():
         if column in table:
-            others = counts.size // sizes[column]
-            mean += np.moveaxis(counts, table.index(column), 0).reshape(sizes[column], -1).sum(axis=1) / others
-            weight += 1 / others
-    return on_simplex(mean / weight / total)
+            rows = np.moveaxis(values, table.index(column), 0).reshape(sizes[column], -1)
+            precision = 1 / (rows.shape[1] * (noise[len(table)] or 1.0))
+            mean += rows.sum(axis=1) * precision
+            weight += precision
+    exact = not any(noise.values())
+    return on_simplex(mean / weight), 0.0 if exact else sizes[column] / weight
 
 
 def on_simplex(values: Floats) -> Floats:
@@ -77,22 +114,57 @@ def on_simplex(values: Floats) -> Floats:
     return np.asarray(np.maximum(values - excess[used], 0.0), dtype=np.float64)
 
 
-def _pair(shares: Floats, first: Floats, second: Floats, variance: float) -> tuple[Floats, float]:
+def _interaction(shares: Floats, first: Floats, second: Floats, variance: float) -> tuple[Floats, float]:
+    """Return the shrunk interaction of a pair, and the expected squared error of the pair besides its margins."""
+    result = np.zeros_like(shares)
+    least = _SEEN * sqrt(variance)
+    some, others = np.flatnonzero(first > least), np.flatnonzero(second > least)
+    if some.size < 2 or others.size < 2:  # noqa: PLR2004 - an interaction needs two values
+        return result, 0.0
+    places = np.ix_(some, others)
+    gap = (shares - np.outer(first, second))[places]
+    gap = gap - gap.mean(axis=1, keepdims=True)
+    gap = gap - gap.mean(axis=0, keepdims=True)
+    result[places], error = shrunk(gap, variance, some.size - 1, others.size - 1)
+    return result, error
+
+
+def with_margins(table: Floats, first: Floats, second: Floats) -> Floats:
+    """Return a table ≥ 0 with the given margins; a thousandth of their product lets every margin be met."""
     product = np.outer(first, second)
-    gap = shares - product
-    gap -= gap.mean(axis=1, keepdims=True)
-    gap -= gap.mean(axis=0, keepdims=True)
-    energy, noise = float((gap**2).sum()), (first.size - 1) * (second.size - 1) * variance
-    factor = max(0.0, 1 - noise / energy) if energy > 0 else 0.0
-    return _with_margins(np.maximum(product + factor * gap, 0.0), product, first, second), factor
-
-
-def _with_margins(table: Floats, product: Floats, first: Floats, second: Floats) -> Floats:
-    """Scale rows and columns to their shares; a thousandth of the product lets every margin be met."""
-    table = 0.999 * table + 0.001 * product
+    table = 0.999 * np.maximum(table, 0.0) + 0.001 * product
     for _ in range(_MARGIN_STEPS):
         table *= (first / np.maximum(table.sum(axis=1), _LEAST))[:, None]
         table *= (second / np.maximum(table.sum(axis=0), _LEAST))[None, :]
+    return np.asarray(table / max(float(table.sum()), _LEAST), dtype=np.float64)
+
+
+def _triples(
+    shares: Mapping[Columns, Floats], pairs: Mapping[Columns, Floats], noise: Mapping[int, float]
+) -> dict[Columns, Floats]:
+    """Return the fitted triples whose three-way interaction exceeds the noise."""
+    fitted: dict[Columns, Floats] = {}
+    for table in (each for each in shares if len(each) == 3):  # noqa: PLR2004 - a triple
+        values = shares[table]
+        a, b, c = table
+        margins = (pairs[a, b], pairs[a, c], pairs[b, c])
+        implied = _with_pairs(np.ones_like(values), margins)
+        gap = values - implied
+        for axis in range(3):
+            gap = gap - gap.mean(axis=axis, keepdims=True)
+        rows = prod(size - 1 for size in values.shape[:2])
+        kept, _ = shrunk(gap.reshape(-1, values.shape[2]), noise[3], rows, values.shape[2] - 1)
+        if kept.any():
+            mixed = 0.999 * np.maximum(implied + kept.reshape(values.shape), 0.0) + 0.001 * implied
+            fitted[table] = _with_pairs(mixed, margins)
+    return fitted
+
+
+def _with_pairs(table: Floats, margins: tuple[Floats, Floats, Floats]) -> Floats:
+    """Fit a table of three columns to its three pairs (Deming and Stephan, Ann. Math. Stat. 11(4), 1940)."""
+    for _ in range(_TRIPLE_STEPS):
+        for axis, margin in zip((2, 1, 0), margins, strict=True):
+            table = table * np.expand_dims(margin / np.maximum(table.sum(axis=axis), _LEAST), axis)
     return np.asarray(table / max(float(table.sum()), _LEAST), dtype=np.float64)
 
 
@@ -106,57 +178,14 @@ def information(pair: Floats) -> float:
 def tree(model: PairFit, root: int) -> list[tuple[int, int]]:
     """Return the edges (parent, child) of the tree of greatest mutual information, parents first."""
     worth = {pair: information(table) for pair, table in model.pairs.items()}
-    inside, edges = [root], []
-    while len(inside) < len(model.columns):
-        parent, child = max(
-            ((a, b) for a in inside for b in range(len(model.columns)) if b not in inside),
-            key=lambda edge: worth[min(edge), max(edge)],
-        )
-        edges.append((parent, child))
-        inside.append(child)
+    best = {child: (worth[min(root, child), max(root, child)], root) for child in range(len(model.columns))
+            if child != root}  # fmt: skip
+    edges = []
+    while best:
+        child = max(best, key=lambda each: best[each][0])
+        edges.append((best.pop(child)[1], child))
+        for other, (value, _) in best.items():
+            found = worth[min(child, other), max(child, other)]
+            if found > value:
+                best[other] = (found, child)
     return edges
-
-
-def draw_rows(
-    model: PairFit, n: int, *, root: int, candidates: int, passes: int, generator: np.random.Generator
-) -> Ints:
-    """Draw n rows of codes: candidates along the tree, weighted to agree with all pairs and drawn by weight."""
-    if n == 0:
-        return np.zeros((0, len(model.columns)), dtype=np.int64)
-    rows = _along_tree(model, max(n, candidates), root, generator)
-    weights = weights_of(model, rows, passes)
-    places = (np.arange(n) + generator.random()) / n * weights.sum()
-    picked = np.searchsorted(np.cumsum(weights), places, side="right").clip(max=len(rows) - 1)
-    return np.asarray(rows[generator.permutation(picked)])
-
-
-def _along_tree(model: PairFit, count: int, root: int, generator: np.random.Generator) -> Ints:
-    rows = np.zeros((count, len(model.columns)), dtype=np.int64)
-    rows[:, root] = _inverse(np.cumsum(model.columns[root])[None, :], np.zeros(count, dtype=np.int64), generator)
-    for parent, child in tree(model, root):
-        table = model.pairs[min(parent, child), max(parent, child)]
-        table = table if parent < child else table.T
-        sums = table.sum(axis=1, keepdims=True)
-        chances = np.where(sums > 0, table / np.maximum(sums, _LEAST), model.columns[child][None, :])
-        rows[:, child] = _inverse(np.cumsum(chances, axis=1), rows[:, parent], generator)
-    return rows
-
-
-def _inverse(steps: Floats, given: Ints, generator: np.random.Generator) -> Ints:
-    """Draw codes by inversion: row r of `steps` is the distribution function for the code r that is given."""
-    steps = steps / steps[:, -1:]
-    flat = (steps + np.arange(len(steps))[:, None]).ravel()
-    places = np.searchsorted(flat, generator.random(given.size) + given, side="right") - given * steps.shape[1]
-    return np.asarray(places.clip(0, steps.shape[1] - 1), dtype=np.int64)
-
-
-def weights_of(model: PairFit, rows: Ints, passes: int) -> Floats:
-    """Return weights with which rows agree with pairs: iterative proportional fitting (Deming and Stephan 1940)."""
-    weights = np.ones(len(rows))
-    places = {pair: rows[:, pair[0]] * table.shape[1] + rows[:, pair[1]] for pair, table in model.pairs.items()}
-    for _ in range(passes):
-        for pair, table in model.pairs.items():
-            current = np.bincount(places[pair], weights, minlength=table.size) / weights.sum()
-            ratio = table.ravel() / np.maximum(current, _LEAST)
-            weights *= ratio.clip(1 / _MOST_RATIO, _MOST_RATIO)[places[pair]]
-    return weights
