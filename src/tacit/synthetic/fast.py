@@ -114,8 +114,8 @@ def fast_content(  # noqa: PLR0913 - the shape of both modes
     rho: Fraction,
     neighbours: Neighbours,
     target: int | None = None,
-    seconds: float | None = None,  # noqa: ARG001 - there is nothing to stop
-    progress: Callable[[float, str], None] | None = None,  # noqa: ARG001 - there is nothing to wait for
+    seconds: float | None = None,  # noqa: ARG001 - it ends at once
+    progress: Callable[[float, str], None] | None = None,  # noqa: ARG001 - it ends at once
     epsilon: Fraction | None = None,
     total: int | None = None,
 ) -> dict[str, object]:

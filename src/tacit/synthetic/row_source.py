@@ -1,7 +1,7 @@
 """Rows of values from a fitted model: draws, values of codes, and conditions on rows. Post-processing only.
 
 The generator of NumPy is seeded by the operating system, so rows are unpredictable and cannot be drawn twice. The
-privacy guarantee does not depend on it: whatever is drawn is computed from the released content.
+privacy guarantee does not depend on it, because rows are computed from the released content.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class RowSource:
         return tuple(getattr(self.model, "warnings", ()))
 
     def rows(self, n: int | None, codes: Mapping[int, int], given: Mapping[str, object]) -> tuple[Table, list[str]]:
-        """Return n rows, or as many as are estimated, and warnings.
+        """Return n rows, or the estimated number of rows, and warnings.
 
         Args:
             n: the number of rows; None for the estimated number.

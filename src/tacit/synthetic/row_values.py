@@ -25,7 +25,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class ColumnValues:
-    """How the codes of one column become values."""
+    """The values of the codes of one column."""
 
     column: DomainColumn
     kind: Kind
@@ -113,7 +113,7 @@ class ColumnValues:
 
 
 def values_of(domain: Domain) -> tuple[ColumnValues, ...]:
-    """Return how the codes of each column of a domain become values."""
+    """Return the values of the codes of each column of a domain."""
     found = []
     for column in domain.columns:
         policy = domain.table.columns[column.name]
