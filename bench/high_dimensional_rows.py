@@ -40,9 +40,19 @@ DATA = Path(__file__).parent / ".data"
 TARGET, SEEDS, EPSILONS = "salary-class", (0, 1, 2), (0.1, 1, 10)
 EDGES = [15 + 5 * place for place in range(17)]
 WANTED: dict[str, dict[str, tuple[float, float, float]]] = {
-    "fast": {"TV2": (0.095, 0.033, 0.024), "TV3": (0.165, 0.075, 0.062), "AUROC": (0.78, 0.86, 0.88), "CPU s": (1, 1, 1)},
-    "quality": {"TV2": (0.083, 0.028, 0.0108), "TV3": (0.148, 0.064, 0.031), "AUROC": (0.85, 0.87, 0.888), "CPU s": (29, 83, 195)},
-}  # fmt: skip
+    "fast": {
+        "TV2": (0.095, 0.033, 0.024),
+        "TV3": (0.165, 0.075, 0.062),
+        "AUROC": (0.78, 0.86, 0.88),
+        "CPU s": (1, 1, 1),
+    },
+    "quality": {
+        "TV2": (0.083, 0.028, 0.0108),
+        "TV3": (0.148, 0.064, 0.031),
+        "AUROC": (0.85, 0.87, 0.888),
+        "CPU s": (29, 83, 195),
+    },
+}
 LARGE_ROWS, LARGE_COLUMNS, MOST_MEGABYTES = 10_000_000, 20, 300
 
 
@@ -128,7 +138,7 @@ def in_process(*arguments: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.json"
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        subprocess.run([sys.executable, __file__, "--out", str(out), *arguments], check=True, env=environment)  # noqa: S603 - this script
+        subprocess.run([sys.executable, __file__, "--out", str(out), *arguments], check=True, env=environment)
         found: dict[str, Any] = json.loads(out.read_text())
         return found
 
@@ -215,7 +225,12 @@ def section(modes: list[str], *, with_large: bool) -> str:
     every = [verdict for mode, figures in results.items() for verdict in verdicts(mode, figures)]
     header = ["mode and ε", "TV2", "TV3", "AUROC", "CPU s", "MB"]
     rows = [
-        [f"{mode}, {epsilon}", *(f"{each[name]:.4f}" for name in header[1:4]), f"{each['CPU s']:.2f}", f"{each['MB']:.0f}"]
+        [
+            f"{mode}, {epsilon}",
+            *(f"{each[name]:.4f}" for name in header[1:4]),
+            f"{each['CPU s']:.2f}",
+            f"{each['MB']:.0f}",
+        ]
         for mode, figures in results.items()
         for epsilon, each in zip(EPSILONS, figures, strict=True)
     ]

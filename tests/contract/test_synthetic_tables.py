@@ -1,4 +1,4 @@
-"""The noisy tables of synthetic rows on every engine, with hardly any noise, against counts that are written by hand."""
+"""The tables of synthetic rows on every engine, with hardly any noise, against counts that are written by hand."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def check_need(session: Session, need: int, what: str) -> None:
         raise RefusedError(fact, hint="Use fewer columns or wider bins, or set a larger limit with memory=.")
 
 
-def release_coded(
+def release_coded(  # noqa: PLR0913 - one for each part of the charge and the reading
     session: Session,
     domain: Domain,
     *,
