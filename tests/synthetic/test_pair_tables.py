@@ -23,7 +23,12 @@ from tacit.synthetic.pair_tables import (
 )
 from tacit.synthetic.row_distance import sum_noise, sum_of_distances, tables_of
 
-TABLES = {"columns": singles_of(3), "pairs": pairs_of(3), "triples": triples_of(3, 1), "total": [()]}
+TABLES: dict[str, list[Columns]] = {
+    "columns": singles_of(3),
+    "pairs": pairs_of(3),
+    "triples": triples_of(3, 1),
+    "total": [()],
+}
 
 
 def vectors(tables: list[Columns], reach: int, scale: int) -> Ints:

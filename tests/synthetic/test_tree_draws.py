@@ -8,7 +8,7 @@ import pytest
 from synthetic_tables import EXACT, SIZES, dependent_rows, exact_tables
 from tacit.arrays import Floats, Ints
 from tacit.synthetic.pair_fit import fit, tree
-from tacit.synthetic.pair_tables import triples_of
+from tacit.synthetic.pair_tables import Columns, triples_of
 from tacit.synthetic.singular_values import shrunk
 from tacit.synthetic.tree_draws import LARGEST_PART, TreeLaw, parts_of
 
@@ -91,7 +91,7 @@ def test_many_tables_of_extreme_ratios_do_not_overflow() -> None:
     columns = [np.array([0.999, 0.001])] * 30
     table = np.outer(columns[0], columns[0])
     far = np.array([[0.0005, 0.0], [0.0, 0.9995]])
-    pairs = {(a, b): table for a in range(30) for b in range(a + 1, 30)}
+    pairs: dict[Columns, Floats] = {(a, b): table for a in range(30) for b in range(a + 1, 30)}
     law = TreeLaw(columns, pairs, [(0, each) for each in range(1, 30)], dict.fromkeys(pairs, far))
     made = law.draw(200, np.random.default_rng(1))
     assert made.shape == (200, 30)

@@ -87,7 +87,7 @@ def charged(
         show: prints the answer.
         json: whether stdout and stderr hold JSON alone.
         yes: whether the user has consented already. Without a terminal, nobody is asked.
-        waiting: what a terminal shows while the data are read; by default a spinner.
+        waiting: shows on a terminal that the data are read; by default a spinner.
     """
     wait = waiting or (lambda: working("Reading the data …"))
     planned, exists = access.open_to_plan(json=json)

@@ -43,7 +43,7 @@ _READ: Mapping[Kind, Callable[[str], Value]] = {
 
 
 @dataclass(slots=True)
-class _Bar:
+class ProgressBar:
     """The progress of the quality mode, as a bar on a terminal."""
 
     advance: Advance | None = None
@@ -72,7 +72,7 @@ class RowOptions:
     given: Mapping[str, str]
     """The values that rows are to have, as texts; an empty one is a missing value."""
     request: str | None
-    bar: _Bar = field(default_factory=_Bar)
+    bar: ProgressBar = field(default_factory=ProgressBar)
 
     def plan(self, db: Database) -> ReleasePlan:
         """Return the plan."""

@@ -47,7 +47,7 @@ from tacit.synthetic.tree_draws import TreeLaw
 
 COUNT_PART, TRIPLE_PART = Fraction(1, 100), Fraction(1, 4)
 MOST_TRIPLE_CELLS, _FAR = 2**22, 0.1
-_INDEPENDENT = "The noise hid every dependence between columns, so the rows have independent columns."
+_INDEPENDENT = "No dependence between columns exceeds the noise, so the rows have independent columns."
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,8 @@ def fast_content(  # noqa: PLR0913 - the shape of both modes
     rho: Fraction,
     neighbours: Neighbours,
     target: int | None = None,
-    seconds: float | None = None,  # noqa: ARG001 - there is nothing to stop
-    progress: Callable[[float, str], None] | None = None,  # noqa: ARG001 - there is nothing to wait for
+    seconds: float | None = None,  # noqa: ARG001 - it ends at once
+    progress: Callable[[float, str], None] | None = None,  # noqa: ARG001 - it ends at once
     epsilon: Fraction | None = None,
     total: int | None = None,
 ) -> dict[str, object]:
@@ -127,7 +127,7 @@ def fast_content(  # noqa: PLR0913 - the shape of both modes
         rho: the cost in zCDP; 0 if only ε may be used.
         neighbours: the neighbour relation.
         target: the column whose dependence on pairs of others matters most.
-        seconds: a time limit; the fast mode needs none.
+        seconds: a time limit, which the fast mode does not need.
         progress: called with the finished part and what is being done; the fast mode does not call it.
         epsilon: the cost in pure ε, if the guarantee admits it.
         total: the public number of rows, if there is one.

@@ -1,4 +1,4 @@
-"""How far synthetic rows are from the table, measured privately: mean distances of tables of one to three columns.
+"""Measure privately how far synthetic rows are from the table: mean distances of tables of one to three columns.
 
 **Statement.** Let x_j be the counts of K tables in integer steps, and let T_j be integers that were fixed before. Then
 S = Σ_j Σ_cells |x_j - T_j| is an integer that moves by at most K·L if a unit is added or removed, and by at most 2K·L

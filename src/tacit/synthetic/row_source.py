@@ -1,7 +1,7 @@
 """Rows of values from a fitted model: draws, values of codes, and conditions on rows. Post-processing only.
 
 The generator of NumPy is seeded by the operating system, so rows are unpredictable and cannot be drawn twice. The
-privacy guarantee does not depend on it: whatever is drawn is computed from the released content.
+privacy guarantee does not depend on it, because rows are computed from the released content.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tacit.synthetic.domain import Domain
 from tacit.synthetic.row_rules import RowRules
 from tacit.synthetic.row_values import ColumnValues
 
-_ROUNDS, _MOST_DRAWN, _PROBE = 12, 2**21, 2**16
+_MOST_DRAWN, _PROBE, _DRAWS_A_ROW, _LEAST_DRAWS = 2**17, 2**16, 20, 50_000
 
 
 class Model(Protocol):
@@ -55,7 +55,7 @@ class RowSource:
         return tuple(getattr(self.model, "warnings", ()))
 
     def rows(self, n: int | None, codes: Mapping[int, int], given: Mapping[str, object]) -> tuple[Table, list[str]]:
-        """Return n rows, or as many as are estimated, and warnings.
+        """Return n rows, or the estimated number of rows, and warnings.
 
         Args:
             n: the number of rows; None for the estimated number.
@@ -94,15 +94,14 @@ class RowSource:
             return self._drawn(n, codes, given, generator)
         parts: list[list[list[Value]]] = []
         found = drawn = 0
-        for _ in range(_ROUNDS):
+        while found < n and drawn < _DRAWS_A_ROW * n + _LEAST_DRAWS:
             share = (found + 1) / (drawn + 1)
-            number = min(max(1_000, round((n - found) / share * 1.1)), _MOST_DRAWN) if drawn else max(n, 1)
+            number = min(max(1_000, round((n - found) / share * 1.1)), _MOST_DRAWN) if drawn else min(n, _MOST_DRAWN)
             columns = self._drawn(number, codes, given, generator)
             kept = np.flatnonzero(self.rules.satisfied(columns))[: n - found].tolist()
             parts.append([[column[place] for place in kept] for column in columns])
             found, drawn = found + len(kept), drawn + number
-            if found >= n:
-                break
+        parts = parts or [[[] for _ in self.values]]
         return [list(chain.from_iterable(some)) for some in zip(*parts, strict=True)]
 
     def _drawn(

@@ -25,7 +25,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class ColumnValues:
-    """How the codes of one column become values."""
+    """The values of the codes of one column."""
 
     column: DomainColumn
     kind: Kind
@@ -34,7 +34,8 @@ class ColumnValues:
     def draw(self, codes: Ints, generator: np.random.Generator) -> list[Value]:
         """Return one value for each code."""
         if self.column.edges is None:
-            return as_objects(self.listed)[codes].tolist()
+            listed: list[Value] = as_objects(self.listed)[codes].tolist()
+            return listed
         lows, highs = self._ends()
         known = codes < lows.size
         place = np.where(known, codes, 0)
@@ -82,7 +83,7 @@ class ColumnValues:
 
     def number(self, value: object) -> int | float:
         """Return a given number of a column with bins; `code_of` has checked it."""
-        return int(value) if self.kind == "integer" else float(value)  # type: ignore[call-overload, arg-type, no-any-return]
+        return int(value) if self.kind == "integer" else float(value)  # type: ignore[call-overload, arg-type]
 
     def _bin_of(self, value: object) -> int:
         edges = self.column.edges or ()
@@ -113,7 +114,7 @@ class ColumnValues:
 
 
 def values_of(domain: Domain) -> tuple[ColumnValues, ...]:
-    """Return how the codes of each column of a domain become values."""
+    """Return the values of the codes of each column of a domain."""
     found = []
     for column in domain.columns:
         policy = domain.table.columns[column.name]

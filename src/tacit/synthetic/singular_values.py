@@ -1,4 +1,4 @@
-"""Shrink a noisy matrix towards zero: what its known noise explains is removed. Post-processing in closed form.
+"""Shrink a noisy matrix towards zero by its known noise: post-processing in closed form.
 
 A matrix of signal plus independent noise of variance v has r by c free entries, so Σ² of the noise is r·c·v on average.
 The signal's share is T = max(0, ‖Y‖² - r·c·v). Two estimates:
@@ -25,9 +25,9 @@ _TINY = 1e-300
 def shrunk(matrix: Floats, variance: float, rows: int, columns: int) -> tuple[Floats, float]:
     """Return the estimate of the signal and its expected squared error, for `rows` by `columns` free entries.
 
-    >>> estimate, _ = shrunk(np.array([[3.0, 0.0], [0.0, 0.1]]), 0.04, 2, 2)
+    >>> estimate, _ = shrunk(np.array([[3.0, 0.0], [0.0, 1.0]]), 1.0, 2, 2)
     >>> estimate.round(1).tolist()
-    [[3.0, 0.0], [0.0, 0.0]]
+    [[2.2, 0.0], [0.0, 0.0]]
     """
     free = rows * columns
     energy = float((matrix**2).sum())

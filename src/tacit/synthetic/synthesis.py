@@ -47,7 +47,7 @@ _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticQuestion:
-    """What a caller asks for."""
+    """The arguments of a caller."""
 
     n: object = None
     columns: Sequence[str] | None = None

@@ -29,7 +29,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the model is for: its target, the public number of rows, a time limit, and who is told of progress."""
+    """The task of the model: its target, the public number of rows, a time limit, and a listener to progress."""
 
     target: int | None
     total: int | None

@@ -1,4 +1,4 @@
-"""What is known about the error of synthetic rows: expected from the noise, and measured if the steward paid for it."""
+"""The error of synthetic rows: expected from the noise, and measured if the steward paid for it."""
 
 from __future__ import annotations
 

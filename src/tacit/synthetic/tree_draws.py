@@ -113,7 +113,7 @@ class TreeLaw:
         if not self._factors:
             places = self._places(self.candidates(2 * CANDIDATES, generator))
             wanted = {table: shares.ravel() for table, shares in self.tables.items()}
-            self._factors = _fitted(places, wanted, _FACTOR_PASSES)[1]
+            self._factors = _fitted(places, wanted, _FACTOR_PASSES, 1 / (2 * CANDIDATES))[1]
         drawn = []
         for start in range(0, n, LARGEST_PART):
             part = min(LARGEST_PART, n - start)
@@ -145,16 +145,18 @@ def _rest(shares: Floats, have: Floats, done: int, part: int) -> Floats:
 
 
 def _fitted(
-    places: Mapping[Columns, npt.NDArray[np.int32]], wanted: Mapping[Columns, Floats], passes: int
+    places: Mapping[Columns, npt.NDArray[np.int32]], wanted: Mapping[Columns, Floats], passes: int, rare: float = _LEAST
 ) -> tuple[Floats, dict[Columns, Floats]]:
-    """Return weights with which rows agree with tables, and the logarithm of the factor of each cell of each table."""
+    """Return weights with which rows agree with tables, and the logarithm of the factor of each cell of each table.
+
+    Cells with a share of the candidates far below `rare` keep their weight: too few candidates show what they lack.
+    """
     weights = np.ones(next(iter(places.values())).size)
     factors = {table: np.zeros(shares.size) for table, shares in wanted.items()}
     for _ in range(passes):
         for number, (table, shares) in enumerate(wanted.items()):
             current = np.bincount(places[table], weights, minlength=shares.size)
-            ratio = shares / np.maximum(current / weights.sum(), _LEAST)
-            ratio = ratio.clip(1 / _MOST_RATIO, _MOST_RATIO)
+            ratio = ((shares + rare) / (current / weights.sum() + rare)).clip(1 / _MOST_RATIO, _MOST_RATIO)
             weights *= ratio[places[table]]
             factors[table] += np.log(ratio)
             if number % _OFTEN == 0:  # many tables of extreme ratios could overflow
