@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tacit.guarantees.events import Event
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.formatting import spell
 from tacit.query.memory_need import size_text
-from tacit.safe_text import html_lines, visible
+from tacit.safe_text import html_lines, visible_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,8 @@ class ReleasePlan:
     """The bytes that the release needs in this process."""
     notes: tuple[str, ...] = ()
     """Sentences on how the release works and what limits it."""
+    events: tuple[Event, ...] = ()
+    """What the ledger would charge."""
 
     @property
     def lines(self) -> list[str]:
@@ -43,7 +46,7 @@ class ReleasePlan:
 
     def __str__(self) -> str:
         """Return the plan in sentences."""
-        return visible("\n".join(self.lines))
+        return visible_lines("\n".join(self.lines))
 
     def _repr_html_(self) -> str:
         """Return the plan as HTML, for notebooks."""
