@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import chain, combinations, product
+from itertools import combinations, product
 from math import exp
 
 import numpy as np
 import pytest
 
+from itemsets import ITEMS, baskets_of, random_baskets, support
 from tacit.errors import InternalError, InvalidError, RefusedError
 from tacit.guarantees.gaussian_law import outside
 from tacit.synthetic.basket_weights import (
@@ -26,26 +27,8 @@ from tacit.synthetic.itemset_mining import kth_support
 from tacit.synthetic.itemset_noise import Noise, Noisy, Purse
 from tacit.synthetic.itemset_release import FEW, ItemsetQuestion, found_threshold, release_itemsets
 
-ITEMS = 3
 SUBSETS = [one for size in range(ITEMS + 1) for one in combinations(range(ITEMS), size)]
 RELATIONS: list[Neighbours] = ["add/remove", "change one"]
-
-
-def baskets_of(sets: list[Itemset], items: int = ITEMS, most: int = ITEMS, reach: int = 1) -> Baskets:
-    """Return baskets from sets of codes."""
-    starts = np.cumsum([0, *(len(one) for one in sets)]).astype(np.int64)
-    codes = np.array(list(chain.from_iterable(sets)), dtype=np.int32)
-    return Baskets(starts=starts, codes=codes, items=items, most=most, reach=reach)
-
-
-def random_baskets(items: int, count: int, seed: int) -> tuple[list[Itemset], Baskets]:
-    rows = np.random.default_rng(seed).random((count, items)) < np.linspace(0.9, 0.2, items)
-    sets = [tuple(int(item) for item in np.flatnonzero(row)) for row in rows]
-    return sets, baskets_of(sets, items, items)
-
-
-def support(sets: list[Itemset], itemset: Itemset) -> int:
-    return sum(set(itemset) <= set(one) for one in sets)
 
 
 def all_supports(sets: list[Itemset], items: int) -> dict[Itemset, int]:
