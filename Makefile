@@ -88,6 +88,7 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 	$(PY) bench/spark_cost.py
 	$(PY) bench/row_work.py
 	$(PY) bench/limits.py
+	$(PY) bench/high_dimensional_itemsets.py
 	$(PY) bench/operations.py
 	$(PY) bench/shell.py
 

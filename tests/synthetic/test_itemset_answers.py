@@ -13,13 +13,14 @@ import pytest
 from scipy.stats import binom
 
 import tacit as tc
+from itemsets import random_baskets
 from tacit.errors import TacitError
+from tacit.synthetic.basket_weights import weights_of
 from tacit.synthetic.itemset_law import noise_reach
 from tacit.synthetic.itemset_noise import Noise
 from tacit.synthetic.itemset_question import MeasuredSet
 from tacit.synthetic.itemset_release import ItemsetAnswer, ItemsetQuestion, release_itemsets
 from tacit.synthetic.itemset_rules import rules_of
-from itemsets import random_baskets, support
 
 SURE: dict[str, Any] = {"epsilon": 100_000}
 BUDGET = tc.ApproxDP(epsilon=10**9, delta=0.5)
@@ -132,15 +133,25 @@ def test_wide_and_narrow_sums_agree() -> None:
     assert beyond / just == pytest.approx(4_100 / 4_000, rel=0.01)
 
 
+def exact_support(answer: ItemsetAnswer, sets: list[tuple[int, ...]], itemset: tuple[int, ...]) -> float:
+    """Return a support in the baskets as the answer weighs them: by their number of listed items."""
+    longest = 18
+    limit = longest if answer.method == "basis" else answer.most
+    weights = weights_of(limit, [s * (s - 1) // 2 for s in range(longest + 1)], pure=answer.total.law.pure)
+    listed = set(answer.items)
+    steps = [weights.steps[len(listed & set(one))] for one in sets if set(itemset) <= set(one)]
+    return sum(steps) / weights.scale
+
+
 def covered(answer: ItemsetAnswer, sets: list[tuple[int, ...]], part: float) -> bool:
     """Return whether all measured supports are within a part of their simultaneous 90 % interval."""
 
-    def holds(one: MeasuredSet, exact: int) -> bool:
-        return abs(one.count - exact) <= part * noise_reach(one.law, beta)
+    def holds(one: MeasuredSet, exact: float) -> bool:
+        return abs(one.count - exact) <= part * noise_reach(one.law, beta) + 1e-9
 
     beta = Fraction(1, 10) / (len(answer.measured) + 2)
-    measured = [(one, support(sets, one.itemset)) for one in answer.measured]
-    return all(holds(one, exact) for one, exact in [*measured, (answer.baskets, len(sets)), (answer.total, len(sets))])
+    measured = [(one, exact_support(answer, sets, one.itemset)) for one in (answer.total, *answer.measured)]
+    return all(holds(one, exact) for one, exact in [*measured, (answer.baskets, len(sets))])
 
 
 @pytest.mark.parametrize(("items", "delta"), [(4, "0"), (18, "0"), (18, "1e-6")])
@@ -148,14 +159,10 @@ def test_all_intervals_hold_together_as_often_as_stated(items: int, delta: str) 
     """False alarms: 1e-10 for each case. Intervals of half the width must be caught."""
     sets, baskets = random_baskets(items, 50, seed=items)
     question = ItemsetQuestion(k=30, epsilon=Fraction(2), delta=Fraction(delta))
-    turns = 150
-    answers = [release_itemsets(baskets, question) for _ in range(turns)]
-    answers = [one for one in answers if one.most == baskets.most or one.method == "basis"] or answers
-    kept = [one for one in answers if one.total.law.step == 1]
-    misses = sum(not covered(one, sets, 1.0) for one in kept)
-    assert misses <= binom.isf(1e-10, len(kept), 0.1)
-    if len(kept) > turns // 2:
-        assert sum(not covered(one, sets, 0.5) for one in kept) > binom.isf(1e-10, len(kept), 0.1)
+    answers = [release_itemsets(baskets, question) for _ in range(100)]
+    allowed = binom.isf(1e-10, len(answers), 0.1)
+    assert sum(not covered(one, sets, 1.0) for one in answers) <= allowed
+    assert sum(not covered(one, sets, 0.5) for one in answers) > allowed
 
 
 # --- the database -----------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from tacit.synthetic.itemset_noise import WIDEST, Noise, Purse
 
 MOST_SETS = 10_000
 MOST_ITEMS_OF_A_BASKET = 10_000
-LEAST_SHARE, LEAST_BLOCK = Fraction(1, 100), Fraction(3, 20)
+LEAST_SHARE, LEAST_BLOCK = Fraction(1, 100), Fraction(1, 10)
 """At most the part of a block that any noise gets, and of the cost that the concentrated block gets."""
 
 
