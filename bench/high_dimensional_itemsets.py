@@ -27,6 +27,7 @@ import pandas as pd
 from report import Verdict, machine, table, verdict_table, write_section
 
 import tacit as tc
+from tacit.database import Database
 from tacit.query.expressions import Value
 from tacit.synthetic.basket_source import BasketColumns, StoredBaskets, reading_of
 from tacit.synthetic.baskets import Baskets, Itemset
@@ -99,7 +100,7 @@ def long_tailed_baskets(seed: int, count: int = 100_000, items: int = 1_000) -> 
     return gathered([(owners[drawn == item], item) for item in range(items)], count, items, random)
 
 
-def adult() -> tuple[tc.Database, Baskets, tuple[Value, ...]] | None:
+def adult() -> tuple[Database, Baskets, tuple[Value, ...]] | None:
     """Return Adult as a database and as baskets, with the names of items; None without its folder."""
     folder = os.environ.get("TACIT_ADULT")
     if not folder:
@@ -140,7 +141,7 @@ def scores(k: int = 100, seeds: int = 3) -> Iterator[tuple[str, str, float, floa
     db, baskets, labels = given
     true = true_sets(baskets, k)
     place = {label: code for code, label in enumerate(labels)}
-    columns = [name for name in db.tables["adult"].columns]
+    columns = list(db.tables["adult"].columns)
     for epsilon in EPSILONS:
 
         def asked(epsilon: str = epsilon) -> set[Itemset]:

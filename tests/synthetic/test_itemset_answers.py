@@ -1,4 +1,4 @@
-"""`db.itemsets` through a database: answers, intervals, rules, repeats, plans, and what is refused before the charge."""
+"""`db.itemsets` through a database: answers, intervals, rules, repeats, plans, and refusals before the charge."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from scipy.stats import binom
 
 import tacit as tc
 from itemsets import random_baskets
+from tacit.database import Database
 from tacit.errors import TacitError
 from tacit.synthetic.basket_weights import weights_of
 from tacit.synthetic.itemset_law import noise_reach
 from tacit.synthetic.itemset_noise import Noise
 from tacit.synthetic.itemset_question import MeasuredSet
 from tacit.synthetic.itemset_release import ItemsetAnswer, ItemsetQuestion, release_itemsets
-from tacit.synthetic.itemset_rules import rules_of
+from tacit.synthetic.itemset_rules import Ends, Items, rules_of
 
 SURE: dict[str, Any] = {"epsilon": 100_000}
 BUDGET = tc.ApproxDP(epsilon=10**9, delta=0.5)
@@ -35,12 +36,19 @@ def sales(orders: int = 60) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def opened(**more: Any) -> tc.Database:
+def opened(**more: Any) -> Database:  # noqa: ANN401 - arguments of tc.open
     arguments: dict[str, Any] = {"unit": "person", "reach": 2, "budget": BUDGET, "name": "sales"}
     return tc.open(sales(), **{**arguments, **more})
 
 
-SUPPORTS = {("bread",): 60, ("milk",): 30, ("beer",): 20, ("bread", "milk"): 30, ("beer", "bread"): 20, ("beer", "milk"): 10}
+SUPPORTS = {
+    ("bread",): 60,
+    ("milk",): 30,
+    ("beer",): 20,
+    ("bread", "milk"): 30,
+    ("beer", "bread"): 20,
+    ("beer", "milk"): 10,
+}
 
 
 @pytest.mark.parametrize("more", [{"keys": ["bread", "milk", "beer", "caviar", "absent"]}, {"delta": 1e-6}])
@@ -62,8 +70,14 @@ def test_an_answer_at_a_huge_epsilon_is_exact(more: dict[str, Any]) -> None:
 
 
 def test_min_support_returns_the_sets_that_reach_it() -> None:
-    found = opened().itemsets(basket="order_id", item="product", min_support=0.4, keys=["bread", "milk", "beer"], **SURE)
-    assert {tuple(sorted(items)): n for items, n, _, _ in found} == {("bread",): 60, ("milk",): 30, ("bread", "milk"): 30}
+    found = opened().itemsets(
+        basket="order_id", item="product", min_support=0.4, keys=["bread", "milk", "beer"], **SURE
+    )
+    assert {tuple(sorted(items)): n for items, n, _, _ in found} == {
+        ("bread",): 60,
+        ("milk",): 30,
+        ("bread", "milk"): 30,
+    }
 
 
 def test_the_reach_counts_baskets_and_most_their_items() -> None:
@@ -87,7 +101,7 @@ def test_rules_have_intervals_and_cost_nothing() -> None:
     assert half["confidence_low"] <= half["confidence"] <= half["confidence_high"]
     assert half["confidence"] == pytest.approx(0.5, abs=0.01)
     assert rules["beer", "milk"]["lift"] == pytest.approx(1.0, abs=0.05)
-    assert all(a >= b for a, b in pairwise(found.rules()["confidence"]))  # type: ignore[type-var]
+    assert all(a >= b for a, b in pairwise(found.rules()["confidence"]))
     with pytest.raises(tc.InvalidError, match="min_confidence"):
         found.rules(min_confidence=2)
 
@@ -98,8 +112,10 @@ def test_the_interval_of_a_rule_holds_if_those_of_its_supports_do() -> None:
     for _ in range(300):
         n, a, b = sorted((int(x) for x in random.integers(1, 100, 3)), reverse=True)
         both = int(random.integers(1, b + 1))
-        ends = [(t + random.normal(), max(0.0, t - random.uniform(0, 9)), t + random.uniform(0, 9)) for t in (n, a, b, both)]
-        known = {("x",): ends[1], ("y",): ends[2], ("x", "y"): ends[3]}
+        ends = [
+            (t + random.normal(), max(0.0, t - random.uniform(0, 9)), t + random.uniform(0, 9)) for t in (n, a, b, both)
+        ]
+        known: dict[Items, Ends] = {("x",): ends[1], ("y",): ends[2], ("x", "y"): ends[3]}
         for rule in rules_of([("x", "y")], known, ends[0], 0.0, 0.0):
             left = a if rule.antecedent == ("x",) else b
             assert rule.confidence[1] <= both / left * (1 + 1e-12)
@@ -111,7 +127,9 @@ def test_the_interval_of_a_rule_holds_if_those_of_its_supports_do() -> None:
 # --- intervals --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("scale", "terms"), [(Fraction(1, 2), 1), (Fraction(3), 2), (Fraction(5, 2), 16), (Fraction(40), 4)])
+@pytest.mark.parametrize(
+    ("scale", "terms"), [(Fraction(1, 2), 1), (Fraction(3), 2), (Fraction(5, 2), 16), (Fraction(40), 4)]
+)
 def test_the_reach_of_a_sum_is_that_of_convolved_masses(scale: Fraction, terms: int) -> None:
     q = float(np.exp(-1 / float(scale)))
     k = np.arange(-2_500, 2_501)
@@ -202,9 +220,7 @@ def test_a_budget_in_rho_pays_for_public_items() -> None:
 
 def test_an_empty_table_and_a_table_of_nulls_have_answers() -> None:
     for where in ("order_id < 0", "product IS NULL"):
-        found = opened().itemsets(
-            basket="order_id", item="product", k=5, where=where, epsilon=1, delta=1e-9
-        )
+        found = opened().itemsets(basket="order_id", item="product", k=5, where=where, epsilon=1, delta=1e-9)
         assert found.baskets[1] == 0
         found.rules(min_confidence=0)
         str(found)

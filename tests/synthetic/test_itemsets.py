@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations, product
 from math import exp
@@ -59,8 +60,11 @@ def test_weighted_supports_move_as_far_as_stated(relation: Neighbours, reach: in
     """All units of up to two baskets of three items, exactly; under add/remove both bounds are reached."""
     names = list(combinations(range(ITEMS), 2))
     larger: list[Itemset] = [(0, 1), (0, 1, 2)]
-    parts = {
-        "singles and all": (range(1, ITEMS + 2), lambda each: [*weighted_singles(each, weights), weighted_count(each, weights)]),
+    parts: dict[str, tuple[Sequence[int], Callable[[Baskets], object]]] = {
+        "singles and all": (
+            range(1, ITEMS + 2),
+            lambda each: [*weighted_singles(each, weights), weighted_count(each, weights)],
+        ),
         "pairs": ([0, 0, 1, 3], lambda each: weighted_pairs(each, weights)[np.triu_indices(ITEMS, 1)]),
         "chosen sets": (most_included(larger, ITEMS), lambda each: weighted_supports(each, weights, larger)),
     }
@@ -90,7 +94,11 @@ def test_weighted_counts_are_those_of_brute_force() -> None:
 
     matrix = weighted_pairs(baskets, weights)
     assert all(matrix[i, j] == matrix[j, i] == expected((i, j)) for i, j in combinations(range(14), 2))
-    assert np.diagonal(matrix).tolist() == weighted_singles(baskets, weights).tolist() == [expected((i,)) for i in range(14)]
+    assert (
+        np.diagonal(matrix).tolist()
+        == weighted_singles(baskets, weights).tolist()
+        == [expected((i,)) for i in range(14)]
+    )
     larger: list[Itemset] = [(0, 1, 2), (3, 4, 5, 6), (7,)]
     assert weighted_supports(baskets, weights, larger).tolist() == [expected(one) for one in larger]
     assert weighted_count(baskets, weights) == expected(())
@@ -171,7 +179,7 @@ ZEROS = np.zeros(1, dtype=np.int64)
 
 
 def test_a_purse_is_not_overspent() -> None:
-    purse = Purse(Fraction(1), True)
+    purse = Purse(Fraction(1), is_pure=True)
     purse.noise(ZEROS, (1, 1), Fraction(3, 4), "size")
     with pytest.raises(InternalError):
         purse.noise(ZEROS, (1, 1), Fraction(1, 2), "bins")
@@ -183,7 +191,7 @@ def test_a_purse_is_not_overspent() -> None:
 
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**9)])
 def test_the_blocks_of_a_purse_add_up_to_its_cost(delta: Fraction) -> None:
-    purse = Purse(Fraction(1), True)
+    purse = Purse(Fraction(1), is_pure=True)
     purse.noise(ZEROS, (1, 1), Fraction(1, 10), "size")
     purse.concentrate(Fraction(1, 3), delta)
     expected = Fraction(3, 10) if not delta else rho_of(Fraction(3, 10), delta)
@@ -198,7 +206,7 @@ def test_the_blocks_of_a_purse_add_up_to_its_cost(delta: Fraction) -> None:
 
 
 def test_noise_has_the_scale_of_its_part() -> None:
-    pure, concentrated = Purse(Fraction(1), True), Purse(Fraction(1), False)
+    pure, concentrated = Purse(Fraction(1), is_pure=True), Purse(Fraction(1), is_pure=False)
     assert pure.noise(ZEROS, (6, 12), Fraction(1, 2), "pairs").law.amount == 12  # L1 over ε
     assert concentrated.noise(ZEROS, (6, 12), Fraction(1, 2), "pairs").law.amount == 12  # L2² over 2ρ
 

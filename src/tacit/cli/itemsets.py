@@ -13,6 +13,7 @@ from tacit.cli.output import put, put_json, say
 from tacit.cli.release_plans import print_plan
 from tacit.database import Database
 from tacit.errors import UnusedOptionError, bad_value
+from tacit.query.results.table import Table
 from tacit.synthetic.itemsets import Itemsets
 from tacit.synthetic.release_plan import ReleasePlan
 
@@ -44,13 +45,14 @@ class ItemsetOptions:
 
     def release(self, db: Database) -> Itemsets:
         """Charge the itemsets and return them."""
-        return db.itemsets(**self.arguments, request=self.request)
+        answer: Itemsets = db.itemsets(**self.arguments, request=self.request)
+        return answer
 
     def shown(self, answer: Itemsets) -> dict[str, object]:
         """Return what --json prints of an answer."""
         return {**answer.to_dict(), **({"rules": self.rules_of(answer).dicts()} if self.rules else {})}
 
-    def rules_of(self, answer: Itemsets) -> Any:  # noqa: ANN401 - a Table
+    def rules_of(self, answer: Itemsets) -> Table:
         """Return the rules of an answer as a table."""
         least = 0.5 if self.min_confidence is None else self.min_confidence
         return answer.rules(min_confidence=least, min_lift=self.min_lift or 0.0)

@@ -5,9 +5,9 @@
 numbers, or depend on earlier outputs and stay within the same sums.
 
 * *With ε.* The draws of the first and the last block are pure and compose to (E₁, 0) and (E₃, 0). A share e of ε with
-  δ_g buys ρ(e, δ_g), a ρ with `delta_of_zcdp(ρ, e)` ≤ δ_g. The concentrated block composes adaptively to ρ-zCDP (Bun and
-  Steinke, arXiv:1605.02065v1, lemma 2.3), hence to (e, δ_g). The three blocks compose adaptively to (E₁ + e + E₃, δ_g)
-  (Dwork and Roth, 2014, theorem B.1), and E₁ + e + E₃ ≤ ε. No pure draw is inside the concentrated block;
+  δ_g buys ρ(e, δ_g), a ρ with `delta_of_zcdp(ρ, e)` ≤ δ_g. The concentrated block composes adaptively to ρ-zCDP (Bun
+  and Steinke, arXiv:1605.02065v1, lemma 2.3), hence to (e, δ_g). The three blocks compose adaptively to (E₁ + e + E₃,
+  δ_g) (Dwork and Roth, 2014, theorem B.1), and E₁ + e + E₃ ≤ ε. No pure draw is inside the concentrated block;
   otherwise each of its parts would need a δ of its own.
 * *With ρ.* All draws are concentrated, and their ρ adds up.
 

@@ -66,7 +66,9 @@ class ItemsetQuestion:
 
     def purse(self) -> Purse:
         """Return a purse with the whole cost."""
-        return Purse(self.epsilon or Fraction(0), True) if self.rho is None else Purse(self.rho, False)
+        if self.rho is None:
+            return Purse(self.epsilon or Fraction(0), is_pure=True)
+        return Purse(self.rho, is_pure=False)
 
     def check_noise(self, most: int, reach: int, step: int) -> None:
         """Raise RefusedError if the cost is so small that noise would leave 64 bits; from public numbers alone."""

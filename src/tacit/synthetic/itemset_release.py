@@ -14,18 +14,18 @@ In step 3 the drawn supports are monotone under add/remove and move by at most R
 private, so no parameter depends on it unless the items are public. Everything else is a function of noisy numbers.
 `itemset_noise` adds the parts up.
 
-**Items that are not public** (`found_items`) get concentrated noise of variance σ² on their supports in steps, and items
-above a threshold t are released. Let A be that step on the items that two neighbours share, with all steps after it.
-A and steps 1 and 2 are (ε, δ_g)-DP. An item that only one of the two has is in the baskets of one unit: its support is
-at most R·max W steps, and there are at most R·m of them. With t = R·max W + σ√(2·ln(R·m/δ_t)) one of them is released
-with probability at most δ_t, as Pr[K ≥ x] ≤ e^(-x²/2σ²) for discrete Gaussian noise K (its moment generating function is
-at most e^(σ²u²/2)). Otherwise the release is that of A, and its noise is independent of those items. So P(S) ≤ δ_t +
-e^ε·P'(A in S) + δ_g and P'(A in S) ≤ P'(S) + δ_t: the release is (ε, δ_g + (1 + e^ε)·δ_t)-DP. δ_g is δ/2, and
-(1 + e^ε)·δ_t = δ/2. Items are named by their places in the sorted list of those that exist; a place is not released, but
-the item is. Ties are broken by these places, whose order is that of the items themselves.
+**Items that are not public** (`found_items`) get concentrated noise of variance σ² on their supports in steps, and
+items above a threshold t are released. Let A be that step on the items that two neighbours share, with all steps after
+it. A and steps 1 and 2 are (ε, δ_g)-DP. An item that only one of the two has is in the baskets of one unit: its support
+is at most R·max W steps, and there are at most R·m of them. With t = R·max W + σ√(2·ln(R·m/δ_t)) one of them is
+released with probability at most δ_t, as Pr[K ≥ x] ≤ e^(-x²/2σ²) for discrete Gaussian noise K (its moment generating
+function is at most e^(σ²u²/2)). Otherwise the release is that of A, and its noise is independent of those items. So
+P(S) ≤ δ_t + e^ε·P'(A in S) + δ_g and P'(A in S) ≤ P'(S) + δ_t: the release is (ε, δ_g + (1 + e^ε)·δ_t)-DP. δ_g is δ/2,
+and (1 + e^ε)·δ_t = δ/2. Items are named by their places in the sorted list of those that exist; a place is not
+released, but the item is. Ties are broken by these places, whose order is that of the items themselves.
 
-The shares of ε, how many more items than λ are used, the largest basis and the limits of baskets were chosen on generated
-tables (`bench/high_dimensional_itemsets.py` has their generators).
+The shares of ε, how many more items than λ are used, the largest basis and the limits of baskets were chosen on
+generated tables (`bench/high_dimensional_itemsets.py` has their generators).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def release_itemsets(baskets: Baskets, question: ItemsetQuestion) -> ItemsetAnsw
     if few <= (FEW if level >= DENSE * whole.steps else FEW_OF_SPARSE):
         answer = _by_basis(baskets, question, purse, few, whole, level)
     else:
-        answer = _by_pairs(baskets, question, purse, min(known, MANY, few + number // 10), whole, level)
+        answer = _by_pairs(baskets, question, purse, min(known, MANY, few + number // 4), whole, level)
     return replace(answer, sets=_best(answer.measured, question, level))
 
 
@@ -111,7 +111,12 @@ def _drawn_items(baskets: Baskets, question: ItemsetQuestion, purse: Purse, want
 
 
 def _largest_items(
-    baskets: Baskets, question: ItemsetQuestion, purse: Purse, wanted: int, level: float, shares: tuple[Fraction, Fraction]
+    baskets: Baskets,
+    question: ItemsetQuestion,
+    purse: Purse,
+    wanted: int,
+    level: float,
+    shares: tuple[Fraction, Fraction],
 ) -> list[int]:
     """Return the items of the largest noisy supports; those that are not public must exceed the threshold."""
     by_length = moves(1, baskets.reach, question.neighbours)
