@@ -214,7 +214,7 @@ def test_noise_has_the_scale_of_its_part() -> None:
 @pytest.mark.parametrize("public", [True, False])
 @pytest.mark.parametrize("items", [5, 40])
 def test_every_draw_of_a_release_fits_its_purse(items: int, *, public: bool) -> None:
-    """Whatever the noise is: a release that would overspend raises InternalError."""
+    """A release that would overspend raises InternalError, for any noise."""
     _, baskets = random_baskets(items, 200, seed=items)
     for epsilon, delta in (("0.001", "1e-9"), ("1", "1e-6"), ("1", "0"), ("800", "1e-9")):
         if public or delta != "0":

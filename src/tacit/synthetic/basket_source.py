@@ -209,7 +209,7 @@ class StoredBaskets:
         self._seen += len(codes)
 
     def _absorb_words(self, words: Ints, domain: Domain) -> None:
-        """Add rows of codes; codes of missing and unlisted values are no items."""
+        """Add rows of codes; codes of missing and unlisted values are left out."""
         codes = np.empty((words.shape[1], len(domain.columns)), dtype=np.int32)
         for word, places in zip(words, domain.coded.words, strict=True):
             rest = word

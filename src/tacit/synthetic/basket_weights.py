@@ -1,4 +1,4 @@
-"""How much a basket counts by its number of items, so that long baskets do not set the noise for all.
+"""The weights of baskets by their number of items, so that long baskets do not set the noise for all.
 
     limit m, pure draws           W(s) = ⌊scale · min(1, q(m)/q(s))⌋
     limit m, concentrated draws   W(s) = ⌊scale · min(1, √(q(m)/q(s)))⌋

@@ -172,7 +172,7 @@ def most_included(itemsets: Sequence[Itemset], most: int) -> list[int]:
     """Return bounds of how many of some different itemsets a basket of 0, 1, … up to `most` items includes.
 
     >>> most_included([(0, 1), (1, 2), (0, 2), (3, 4)], 3)
-    [0, 1, 2, 3]
+    [0, 0, 1, 3]
     """
     shares: dict[int, Fraction] = {}
     for itemset in itemsets:

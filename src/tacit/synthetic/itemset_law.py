@@ -1,4 +1,4 @@
-"""How far the noise on a support reaches: quantiles of one discrete noise, and of a sum of discrete Laplace noises.
+"""The reach of the noise on a support: quantiles of one discrete noise, and of a sum of discrete Laplace noises.
 
 One noise has its own exact law (`guarantees.laplace_law`, `guarantees.gaussian_law`).
 

@@ -8,7 +8,7 @@ numbers, or depend on earlier outputs and stay within the same sums.
   δ_g buys ρ(e, δ_g), a ρ with `delta_of_zcdp(ρ, e)` ≤ δ_g. The concentrated block composes adaptively to ρ-zCDP (Bun
   and Steinke, arXiv:1605.02065v1, lemma 2.3), hence to (e, δ_g). The three blocks compose adaptively to (E₁ + e + E₃,
   δ_g) (Dwork and Roth, 2014, theorem B.1), and E₁ + e + E₃ ≤ ε. No pure draw is inside the concentrated block;
-  otherwise each of its parts would need a δ of its own.
+  otherwise each of its parts would need another δ.
 * *With ρ.* All draws are concentrated, and their ρ adds up.
 
 A choice with e^(ε₀u/Δ) and monotone u, or with e^(ε₀u/2Δ), has its loss in an interval of length ε₀ (see `exponential`)
@@ -69,7 +69,7 @@ class Noisy:
 
 @dataclass(slots=True)
 class Purse:
-    """What is left of ε or ρ in the present block; `total` is what the block began with."""
+    """The rest of ε or ρ in the present block; `total` is what the block began with."""
 
     left: Fraction
     is_pure: bool

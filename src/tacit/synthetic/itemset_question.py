@@ -56,7 +56,7 @@ class ItemsetQuestion:
 
     @property
     def units(self) -> int:
-        """How many units differ between neighbouring tables."""
+        """The number of units that differ between neighbouring tables."""
         return 2 if self.neighbours == "change one" else 1
 
     @property
@@ -109,7 +109,7 @@ class ItemsetAnswer:
 
     baskets: MeasuredSet
     total: MeasuredSet
-    """The weighted number of baskets, of which the supports are parts."""
+    """The weighted number of baskets; the supports are parts of it."""
     sets: tuple[MeasuredSet, ...]
     measured: tuple[MeasuredSet, ...]
     level: float

@@ -101,7 +101,7 @@ class Itemsets:
 
     @property
     def method(self) -> str:
-        """How the sets were measured: "basis" (all sets of few items) or "pairs" (pairs, then larger sets)."""
+        """The method: "basis" (all sets of few items are measured) or "pairs" (pairs, then larger sets)."""
         return str(self._content["method"])
 
     @property

@@ -1,4 +1,4 @@
-"""What a high-dimensional release would cost and how well it would do: the answer of a verb with `plan=True`."""
+"""The cost and the expected errors of a high-dimensional release: the answer of a verb with `plan=True`."""
 
 from __future__ import annotations
 
