@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import chain, combinations, product
-from math import comb
+from itertools import combinations, product
+from math import exp
 
 import numpy as np
 import pytest
 
+from itemsets import ITEMS, baskets_of, random_baskets, support
 from tacit.errors import InternalError, InvalidError, RefusedError
+from tacit.guarantees.gaussian_law import outside
+from tacit.synthetic.basket_weights import (
+    BasketWeights,
+    best_limit,
+    weighted_count,
+    weighted_pairs,
+    weighted_singles,
+    weighted_supports,
+    weights_of,
+)
 from tacit.synthetic.baskets import Baskets, Itemset, Neighbours, most_included, moves
+from tacit.synthetic.cost import rho_of
 from tacit.synthetic.itemset_mining import kth_support
-from tacit.synthetic.itemset_noise import Purse
-from tacit.synthetic.itemset_release import FEW, ItemsetQuestion, release_itemsets
+from tacit.synthetic.itemset_noise import Noise, Noisy, Purse
+from tacit.synthetic.itemset_release import FEW, ItemsetQuestion, found_threshold, release_itemsets
 
-ITEMS = 3
 SUBSETS = [one for size in range(ITEMS + 1) for one in combinations(range(ITEMS), size)]
 RELATIONS: list[Neighbours] = ["add/remove", "change one"]
-
-
-def baskets_of(sets: list[Itemset], items: int = ITEMS, most: int = ITEMS, reach: int = 1) -> Baskets:
-    """Return baskets from sets of codes."""
-    starts = np.cumsum([0, *(len(one) for one in sets)]).astype(np.int64)
-    codes = np.array(list(chain.from_iterable(sets)), dtype=np.int32)
-    return Baskets(starts=starts, codes=codes, items=items, most=most, reach=reach)
-
-
-def random_baskets(items: int, count: int, seed: int) -> tuple[list[Itemset], Baskets]:
-    rows = np.random.default_rng(seed).random((count, items)) < np.linspace(0.9, 0.2, items)
-    sets = [tuple(int(item) for item in np.flatnonzero(row)) for row in rows]
-    return sets, baskets_of(sets, items, items)
-
-
-def support(sets: list[Itemset], itemset: Itemset) -> int:
-    return sum(set(itemset) <= set(one) for one in sets)
 
 
 def all_supports(sets: list[Itemset], items: int) -> dict[Itemset, int]:
@@ -49,21 +44,71 @@ def neighbours_of(relation: Neighbours, reach: int, most: int) -> list[tuple[lis
     return [([], unit) for unit in units] if relation == "add/remove" else list(product(units, units))
 
 
+WEIGHTS = [
+    weights_of(3, [0, 1, 2, 3], pure=False),
+    weights_of(1, [0, 1, 2, 3], pure=False),
+    weights_of(2, [0, 0, 1, 3], pure=False),
+    weights_of(2, [0, 0, 1, 3], pure=True),
+    BasketWeights(steps=(5, 7, 3, 2), scale=7, limit=1),
+]
+
+
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize(("reach", "most"), [(1, 3), (2, 2), (2, 3)])
-def test_supports_move_as_far_as_stated_and_no_farther(relation: Neighbours, reach: int, most: int) -> None:
-    lists = {1: most, 2: comb(most, 2)}
-    for size, included in lists.items():
-        names = list(combinations(range(ITEMS), size))
-        l1, l2_squared = moves(min(included, len(names)), reach, relation)
+@pytest.mark.parametrize("reach", [1, 2])
+@pytest.mark.parametrize("weights", WEIGHTS, ids=lambda weights: str(weights.steps))
+def test_weighted_supports_move_as_far_as_stated(relation: Neighbours, reach: int, weights: BasketWeights) -> None:
+    """All units of up to two baskets of three items, exactly; under add/remove both bounds are reached."""
+    names = list(combinations(range(ITEMS), 2))
+    larger: list[Itemset] = [(0, 1), (0, 1, 2)]
+    parts: dict[str, tuple[Sequence[int], Callable[[Baskets], object]]] = {
+        "singles and all": (
+            range(1, ITEMS + 2),
+            lambda each: [*weighted_singles(each, weights), weighted_count(each, weights)],
+        ),
+        "pairs": ([0, 0, 1, 3], lambda each: weighted_pairs(each, weights)[np.triu_indices(ITEMS, 1)]),
+        "chosen sets": (most_included(larger, ITEMS), lambda each: weighted_supports(each, weights, larger)),
+    }
+    for what, (included, measure) in parts.items():
+        l1, l2_squared = weights.moved(included, reach, relation)
         worst = [0, 0]
-        for before, after in neighbours_of(relation, reach, most):
-            gaps = [support(before, one) - support(after, one) for one in names]
-            worst = [max(worst[0], sum(map(abs, gaps))), max(worst[1], sum(gap * gap for gap in gaps))]
+        for before, after in neighbours_of(relation, reach, ITEMS):
+            one, other = (np.asarray(measure(baskets_of(sets)), dtype=np.int64) for sets in (before, after))
+            worst = [max(worst[0], int(np.abs(one - other).sum())), max(worst[1], int(((one - other) ** 2).sum()))]
         assert worst[0] <= l1
         assert worst[1] <= l2_squared
-        if relation == "add/remove":
-            assert worst == [l1, l2_squared]  # so a smaller claim would be found
+        if relation == "add/remove" and what != "chosen sets":
+            assert worst == [l1, l2_squared], names  # so a smaller claim would be found
+
+
+def test_weighted_counts_are_those_of_brute_force() -> None:
+    """Baskets on both sides of the length from which pairs are counted by matrices."""
+    random = np.random.default_rng(3)
+    sets: list[Itemset] = [
+        tuple(sorted(random.choice(14, random.integers(0, 14), replace=False).tolist())) for _ in range(300)
+    ]
+    baskets = baskets_of(sets, 14, 14)
+    weights = weights_of(4, [s * (s - 1) // 2 for s in range(15)], pure=False)
+
+    def expected(itemset: Itemset) -> int:
+        return sum(weights.steps[len(one)] for one in sets if set(itemset) <= set(one))
+
+    matrix = weighted_pairs(baskets, weights)
+    assert all(matrix[i, j] == matrix[j, i] == expected((i, j)) for i, j in combinations(range(14), 2))
+    assert (
+        np.diagonal(matrix).tolist()
+        == weighted_singles(baskets, weights).tolist()
+        == [expected((i,)) for i in range(14)]
+    )
+    larger: list[Itemset] = [(0, 1, 2), (3, 4, 5, 6), (7,)]
+    assert weighted_supports(baskets, weights, larger).tolist() == [expected(one) for one in larger]
+    assert weighted_count(baskets, weights) == expected(())
+
+
+def test_a_limit_without_known_lengths_is_a_small_guess() -> None:
+    noise = Noise(pure=True, amount=Fraction(100))
+    lengths = Noisy(np.zeros(65, dtype=np.int64), noise)
+    assert best_limit(lengths, range(65), 100.0, 1.0, pure=True) == 8
+    assert best_limit(Noisy(np.zeros(2, dtype=np.int64), noise), [0, 0], 1.0, 1.0, pure=True) >= 1
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -93,7 +138,7 @@ def test_the_bound_of_included_sets_holds_for_every_basket() -> None:
         names = [one for size in (2, 3, 4) for one in combinations(range(6), size) if random.random() < 0.3]
         for most in (2, 3, 4, 6):
             worst = max(sum(set(one) <= set(basket) for one in names) for basket in combinations(range(6), most))
-            assert worst <= most_included(names, most)
+            assert worst <= most_included(names, most)[most]
 
 
 def test_the_kth_support_is_that_of_brute_force() -> None:
@@ -130,13 +175,65 @@ def test_items_of_one_unit_are_not_found_and_those_of_many_are() -> None:
     assert set(many.items) == {0, 1}  # Pr[item 2] ≤ 1e-10; items 0 and 1 are dozens of deviations above the threshold
 
 
+ZEROS = np.zeros(1, dtype=np.int64)
+
+
 def test_a_purse_is_not_overspent() -> None:
-    purse = Purse(Fraction(1))
-    purse.laplace(np.zeros(1, dtype=np.int64), 1, Fraction(3, 4), "size")
+    purse = Purse(Fraction(1), is_pure=True)
+    purse.noise(ZEROS, (1, 1), Fraction(3, 4), "size")
     with pytest.raises(InternalError):
-        purse.laplace(np.zeros(1, dtype=np.int64), 1, Fraction(1, 2), "bins")
+        purse.noise(ZEROS, (1, 1), Fraction(1, 2), "bins")
     with pytest.raises(InternalError):
-        purse.gaussian(np.zeros(1, dtype=np.int64), 1, Fraction(1, 2), "pairs")
+        purse.noise(ZEROS, (1, 1), Fraction(0), "bins")
+    with pytest.raises(InternalError):
+        purse.resume()
+
+
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**9)])
+def test_the_blocks_of_a_purse_add_up_to_its_cost(delta: Fraction) -> None:
+    purse = Purse(Fraction(1), is_pure=True)
+    purse.noise(ZEROS, (1, 1), Fraction(1, 10), "size")
+    purse.concentrate(Fraction(1, 3), delta)
+    expected = Fraction(3, 10) if not delta else rho_of(Fraction(3, 10), delta)
+    assert (purse.left, purse.is_pure) == (expected, not delta)
+    purse.noise(ZEROS, (1, 1), Fraction(1), "items")
+    with pytest.raises(InternalError):
+        purse.concentrate(Fraction(1), delta)
+    purse.resume()
+    assert (purse.left, purse.is_pure) == (Fraction(6, 10), True)
+    with pytest.raises(InternalError):
+        purse.resume()
+
+
+def test_noise_has_the_scale_of_its_part() -> None:
+    pure, concentrated = Purse(Fraction(1), is_pure=True), Purse(Fraction(1), is_pure=False)
+    assert pure.noise(ZEROS, (6, 12), Fraction(1, 2), "pairs").law.amount == 12  # L1 over ε
+    assert concentrated.noise(ZEROS, (6, 12), Fraction(1, 2), "pairs").law.amount == 12  # L2² over 2ρ
+
+
+@pytest.mark.parametrize("public", [True, False])
+@pytest.mark.parametrize("items", [5, 40])
+def test_every_draw_of_a_release_fits_its_purse(items: int, *, public: bool) -> None:
+    """A release that would overspend raises InternalError, for any noise."""
+    _, baskets = random_baskets(items, 200, seed=items)
+    for epsilon, delta in (("0.001", "1e-9"), ("1", "1e-6"), ("1", "0"), ("800", "1e-9")):
+        if public or delta != "0":
+            question = ItemsetQuestion(k=10, epsilon=Fraction(epsilon), delta=Fraction(delta), public_items=public)
+            for _ in range(3):
+                assert len(release_itemsets(baskets, question).sets) <= 10
+    assert not public or len(release_itemsets(baskets, ItemsetQuestion(k=10, rho=Fraction(1, 10))).sets) == 10
+
+
+def test_the_threshold_of_found_items_is_that_of_the_proof() -> None:
+    """Its failure probability by the exact law, times the most items of one unit, is at most δ_t."""
+    question = ItemsetQuestion(k=1, epsilon=Fraction(1), delta=Fraction(1, 10**6), public_items=False)
+    noisy = Noisy(ZEROS, Noise(pure=False, amount=Fraction(10_000), step=4))
+    reach, most = 3, 5
+    threshold = found_threshold(question, noisy, reach, most)
+    beyond = outside(10_000.0, threshold - reach * 4) / 2  # Pr[K > t - R·steps], one side
+    allowed = float(question.delta) / 2 / (1 + exp(1))
+    assert beyond * reach * most <= allowed
+    assert beyond * reach * most > allowed / 1_000  # Chernoff's bound is not far off
 
 
 def test_bad_questions_are_refused() -> None:

@@ -1,7 +1,7 @@
 """The `tacit` command: its groups of commands, and `main`, which runs them.
 
-The commands are in `query_commands`, `synthesis_commands`, `ledger_commands`, `mechanism_commands`, `local_commands`
-and `microdata_commands`.
+The commands are in `query_commands`, `synthesis_commands`, `itemset_commands`, `ledger_commands`, `mechanism_commands`,
+`local_commands` and `microdata_commands`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from tacit.cli import mechanism_commands, microdata_commands, query_commands, synthesis_commands
+from tacit.cli import (
+    itemset_commands,
+    mechanism_commands,
+    microdata_commands,
+    query_commands,
+    synthesis_commands,
+)
 from tacit.cli.ledger_commands import ledger_app
 from tacit.cli.local_commands import local_app
 from tacit.cli.output import INTERRUPTED, SPELL, TERMINATED, print_abort, print_error, print_usage_error, print_warning
@@ -54,6 +60,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     query_commands.crosstab,
     query_commands.marginals,
     synthesis_commands.synthesize,
+    itemset_commands.itemsets,
     query_commands.limits,
     query_commands.bounds,
     mechanism_commands.release,

@@ -155,6 +155,38 @@ RowsOutOption = Annotated[
 ]
 ByOption = Annotated[list[str] | None, typer.Option(help="A column to group by as well; may be repeated.")]
 PlanOnlyOption = Annotated[bool, typer.Option("--plan", help="Print the cost and the expected error; spend nothing.")]
+BasketOption = Annotated[
+    str | None,
+    typer.Option(help="The column that names the baskets of a unit; without it, all rows of a unit are one basket."),
+]
+ItemOption = Annotated[str | None, typer.Option(help="The column with one item a row.")]
+BasketColumnOption = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="Instead of --item: a column of rows that are baskets; may be repeated."),
+]
+BasketBinsOption = Annotated[
+    list[str] | None,
+    typer.Option("--bins", help="The bins of a column of numbers: age=0,18,65,120 or age=10; may be repeated."),
+]
+ItemsetNumberOption = Annotated[int | None, typer.Option("--k", help="The number of itemsets.")]
+MinSupportOption = Annotated[
+    float | None, typer.Option(help="Instead of --k: the part of the baskets that a set must reach.")
+]
+MostItemsOption = Annotated[
+    int | None, typer.Option(help="The items of a basket that count; by default max_rows of the policy, or 64.")
+]
+ItemKeyOption = Annotated[
+    list[str] | None,
+    typer.Option("--key", help="A public item of text; may be repeated. Without keys, items are found with δ."),
+]
+RulesOption = Annotated[bool, typer.Option("--rules", help="Print association rules as well, at no further cost.")]
+MinConfidenceOption = Annotated[
+    float | None, typer.Option(help="With --rules: the least estimated confidence; 0.5 is the default.")
+]
+MinLiftOption = Annotated[float | None, typer.Option(help="With --rules: the least estimated lift.")]
+BasketReachOption = Annotated[
+    int | None, typer.Option("--reach", help="The most baskets of one unit that count; by default the policy's.")
+]
 AnalystOption = Annotated[
     str, typer.Option(envvar="TACIT_ANALYST", help="The analyst's name, for the ledger and for the analyst's limit.")
 ]

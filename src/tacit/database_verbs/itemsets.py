@@ -21,7 +21,7 @@ class ItemsetVerbs(SessionVerbs):
     """The verb that finds frequent itemsets, or plans it."""
 
     @overload
-    def itemsets(  # noqa: PLR0913 - as below
+    def itemsets(
         self,
         *,
         basket: str | None = None,
@@ -43,7 +43,7 @@ class ItemsetVerbs(SessionVerbs):
         plan: Literal[False] = False,
     ) -> Itemsets: ...
     @overload
-    def itemsets(  # noqa: PLR0913 - as below
+    def itemsets(
         self,
         *,
         basket: str | None = None,

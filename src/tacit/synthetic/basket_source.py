@@ -167,7 +167,7 @@ def _public_items(name: str, kind: str, keys: Sequence[Value] | None) -> tuple[V
         raise InvalidError("The list of items contains an item twice.", argument="keys", hint="List each item once.")
     if not 1 <= len(items) <= MOST_PUBLIC_ITEMS:
         raise bad_value("keys", len(items), f"1 to {MOST_PUBLIC_ITEMS:,} items")
-    return tuple(sorted(items))  # type: ignore[type-var]  # all of one kind
+    return tuple(sorted(items))
 
 
 def _text(value: object) -> str:
@@ -209,7 +209,7 @@ class StoredBaskets:
         self._seen += len(codes)
 
     def _absorb_words(self, words: Ints, domain: Domain) -> None:
-        """Add rows of codes; codes of missing and unlisted values are no items."""
+        """Add rows of codes; codes of missing and unlisted values are left out."""
         codes = np.empty((words.shape[1], len(domain.columns)), dtype=np.int32)
         for word, places in zip(words, domain.coded.words, strict=True):
             rest = word

@@ -1,12 +1,12 @@
-"""How much a basket counts by its number of items, so that long baskets do not set the noise for all.
+"""The weights of baskets by their number of items, so that long baskets do not set the noise for all.
 
     limit m, pure draws           W(s) = ⌊scale · min(1, q(m)/q(s))⌋
     limit m, concentrated draws   W(s) = ⌊scale · min(1, √(q(m)/q(s)))⌋
 
-q(s) is the number of sets of interest in a basket with s items: s single items, or s(s-1)/2 pairs. A basket of at most m
-items counts in full. For a longer one q(s)·W(s) (or q(s)·W(s)²) is at most q(m)·scale (or q(m)·scale²), the same as for
-m items. So the noise is that of baskets of m items, and a long basket still counts in part; if it lost items instead, it
-would lose more of its pairs. `moved` computes the exact bounds from W itself, whatever W is.
+q(s) is the number of sets of interest in a basket with s items: s single items, or s(s-1)/2 pairs. A basket of at most
+m items counts in full. For a longer one q(s)·W(s) (or q(s)·W(s)²) is at most q(m)·scale (or q(m)·scale²), the same as
+for m items. So the noise is that of baskets of m items, and a long basket still counts in part; if it lost items
+instead, it would lose more of its pairs. `moved` computes the exact bounds from W itself, whatever W is.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def weighted_pairs(baskets: Baskets, weights: BasketWeights) -> Ints:
     Short baskets are counted pair by pair, long ones as products of matrices of 0 and 1.
     """
     size, lengths = baskets.items, baskets.lengths
-    total = np.zeros(size * size, dtype=np.int64)
+    total: Ints = np.zeros(size * size, dtype=np.int64)
     for length in range(1, min(_SHORT, baskets.most) + 1):
         starts = baskets.starts[:-1][lengths == length]
         for first in range(length if starts.size else 0):
@@ -127,10 +127,10 @@ def weighted_pairs(baskets: Baskets, weights: BasketWeights) -> Ints:
             for second in range(length):
                 places = row + baskets.codes[starts + second]
                 total += np.bincount(places, minlength=size * size) * weights.steps[length]
-    total = total.reshape(size, size)
+    matrix: Ints = total.reshape(size, size)
     for has, steps in _blocks(baskets, weights, lengths > _SHORT):
-        total += ((has * steps) @ has.T).astype(np.int64)
-    return total
+        matrix += ((has * steps) @ has.T).astype(np.int64)
+    return matrix
 
 
 _SHORT = 8

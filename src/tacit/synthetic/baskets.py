@@ -9,7 +9,8 @@ others as they were.
 So all supports are of one weighted collection of baskets, and a set has no larger support than its subsets.
 
 **Sensitivities.** Let F be a list of different itemsets, and let a basket with s items include at most q(s) of them.
-One basket adds a vector with q(s) coordinates of W(s) at most. Let N₁ = max_s q(s)·W(s) and N₂² = max_s q(s)·W(s)². Then
+One basket adds a vector with q(s) coordinates of W(s) at most. Let N₁ = max_s q(s)·W(s) and N₂² = max_s q(s)·W(s)².
+Then
 
 | | add/remove | change one |
 |---|---|---|
@@ -29,8 +30,8 @@ largest shares.
 **Bins of a basis, and lengths.** Let b items be a basis. A basket falls into exactly one of 2^b bins, by which of the b
 items it has; and it has exactly one length. So q = 1 and W = 1, whatever m is.
 
-**Order statistics.** The k-th largest of some supports without weights moves by at most R under both relations: if every
-support moves by at most R, so does each order statistic of them.
+**Order statistics.** The k-th largest of some supports without weights moves by at most R under both relations: if
+every support moves by at most R, so does each order statistic of them.
 """
 
 from __future__ import annotations
@@ -171,7 +172,7 @@ def most_included(itemsets: Sequence[Itemset], most: int) -> list[int]:
     """Return bounds of how many of some different itemsets a basket of 0, 1, … up to `most` items includes.
 
     >>> most_included([(0, 1), (1, 2), (0, 2), (3, 4)], 3)
-    [0, 1, 2, 3]
+    [0, 0, 1, 3]
     """
     shares: dict[int, Fraction] = {}
     for itemset in itemsets:

@@ -1,9 +1,9 @@
-"""How far the noise on a support reaches: quantiles of one discrete noise, and of a sum of discrete Laplace noises.
+"""The reach of the noise on a support: quantiles of one discrete noise, and of a sum of discrete Laplace noises.
 
 One noise has its own exact law (`guarantees.laplace_law`, `guarantees.gaussian_law`).
 
-**A sum S of T discrete Laplace noises of scale b** (a support that is added up from bins) has the characteristic function
-φ(u)^T with φ(u) = (1-q)²/(1 - 2q·cos u + q²), q = e^(-1/b).
+**A sum S of T discrete Laplace noises of scale b** (a support that is added up from bins) has the characteristic
+function φ(u)^T with φ(u) = (1-q)²/(1 - 2q·cos u + q²), q = e^(-1/b).
 
 * *Deviations up to 2^14.* S modulo N has the masses (1/N)·Σⱼ φ(2πj/N)^T·cos(2πjx/N), which one Fourier transform gives.
   With N of at least 64 deviations, Pr[|S| > N/2] is below 100·e^(-1.4·32) < 10^-17 (`query.noise_tails`). The

@@ -5,19 +5,19 @@
 numbers, or depend on earlier outputs and stay within the same sums.
 
 * *With ε.* The draws of the first and the last block are pure and compose to (E₁, 0) and (E₃, 0). A share e of ε with
-  δ_g buys ρ(e, δ_g), a ρ with `delta_of_zcdp(ρ, e)` ≤ δ_g. The concentrated block composes adaptively to ρ-zCDP (Bun and
-  Steinke, arXiv:1605.02065v1, lemma 2.3), hence to (e, δ_g). The three blocks compose adaptively to (E₁ + e + E₃, δ_g)
-  (Dwork and Roth, 2014, theorem B.1), and E₁ + e + E₃ ≤ ε. No pure draw is inside the concentrated block: then
-  that theorem would apply to more than three steps, and each needs a δ of its own.
+  δ_g buys ρ(e, δ_g), a ρ with `delta_of_zcdp(ρ, e)` ≤ δ_g. The concentrated block composes adaptively to ρ-zCDP (Bun
+  and Steinke, arXiv:1605.02065v1, lemma 2.3), hence to (e, δ_g). The three blocks compose adaptively to (E₁ + e + E₃,
+  δ_g) (Dwork and Roth, 2014, theorem B.1), and E₁ + e + E₃ ≤ ε. No pure draw is inside the concentrated block;
+  otherwise each of its parts would need another δ.
 * *With ρ.* All draws are concentrated, and their ρ adds up.
 
 A choice with e^(ε₀u/Δ) and monotone u, or with e^(ε₀u/2Δ), has its loss in an interval of length ε₀ (see `exponential`)
 and is ε₀²/8-zCDP, as `guarantees.prices` charges it. Discrete Gaussian noise of variance σ² is Δ₂²/2σ²-zCDP (Canonne et
 al., arXiv:2004.00010v5, theorem 14). Discrete Laplace noise of scale Δ₁/ε is ε-DP.
 
-On real bits: parameters are rationals, rounded to more noise; the samplers are exact. Noise is at most 2^40 wide
-(`WIDEST`, checked before the charge), and supports are below 2^60, so sums fit 64 bits but with a probability below
-e^(-2^20). ρ is a float below the true bound, taken as the rational that it is.
+On real bits: parameters are rationals, rounded to more noise; the samplers are exact. Noise is at most 2^48 wide
+(`WIDEST`, checked before the charge), and supports in steps are below 2^61, so sums fit 64 bits but with a probability
+below e^(-2^12). ρ is a float below the true bound, taken as the rational that it is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tacit.noise.gaussian import discrete_gaussian
 from tacit.noise.laplace import discrete_laplace
 from tacit.synthetic.cost import rho_of
 
-WIDEST = 2**40
+WIDEST = 2**48
 """The largest scale or standard deviation of noise, in steps."""
 _DIGITS = 2**40
 _LESS = 1 - 1e-12
@@ -69,7 +69,7 @@ class Noisy:
 
 @dataclass(slots=True)
 class Purse:
-    """What is left of ε or ρ in the present block; `total` is what the block began with."""
+    """The rest of ε or ρ in the present block; `total` is what the block began with."""
 
     left: Fraction
     is_pure: bool
@@ -131,11 +131,6 @@ class Purse:
         self.left -= part
         self.draws.append(what)
         return part
-
-
-def width(law: Noise) -> Fraction:
-    """Return the square of the scale or standard deviation of noise, in steps."""
-    return law.amount**2 if law.pure else law.amount
 
 
 def _short(value: Fraction) -> Fraction:

@@ -21,7 +21,7 @@ from tacit.synthetic.itemset_noise import Noisy, Purse
 from tacit.synthetic.itemset_question import ItemsetQuestion, MeasuredSet
 
 LENGTHS, SINGLES, PAIRS, LARGER = Fraction(1, 50), Fraction(2, 25), Fraction(23, 50), Fraction(11, 50)
-"""Shares of the block, of which `itemset_release` spends 11/50 on finding the items."""
+"""Shares of the block; `itemset_release` spends the other 11/50 on finding the items."""
 _LARGEST_SET = 6
 _USUAL = 192
 _MOST_LARGER = 1_000

@@ -21,7 +21,7 @@ from tacit.synthetic.cost import ReleaseCost, cost_of_release
 from tacit.synthetic.itemset_question import ItemsetQuestion
 from tacit.synthetic.itemset_release import FEW, MANY, release_itemsets
 from tacit.synthetic.itemsets import Itemsets, content_of
-from tacit.synthetic.reading import ReleaseInput, charged_release, check_need, cost_of
+from tacit.synthetic.reading import ReleaseInput, charged_release, check_need
 from tacit.synthetic.release_plan import ReleasePlan
 from tacit.synthetic.row_filter import rows_of
 
@@ -116,13 +116,13 @@ def plan_itemsets(session: Session, given: ItemsetArguments) -> ReleasePlan:
         ready = prepare(session, given)
         check_need(session, ready.memory, "pairs and bins of items")
         session.engine(ready.table.name).check_baskets(ready.reading.source)
-        cost_of(session, (ready.cost.event,))
     return ReleasePlan(
         question=ready.text,
         cost=ready.cost.guarantee,
         error=_expected(ready),
         memory=ready.memory,
         notes=_notes(ready.reading),
+        events=(ready.cost.event,),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, isqrt
+from math import comb
 
 from tacit.errors import InvalidError, RefusedError, bad_value
 from tacit.synthetic.baskets import Itemset, Neighbours
@@ -13,8 +13,8 @@ from tacit.synthetic.itemset_noise import WIDEST, Noise, Purse
 
 MOST_SETS = 10_000
 MOST_ITEMS_OF_A_BASKET = 10_000
-LEAST_SHARE = Fraction(1, 10_000)
-"""At most the part of the cost that any draw gets."""
+LEAST_SHARE, LEAST_BLOCK = Fraction(1, 100), Fraction(1, 10)
+"""At most the part of a block that any noise gets, and of the cost that the concentrated block gets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class ItemsetQuestion:
 
     @property
     def units(self) -> int:
-        """How many units differ between neighbouring tables."""
+        """The number of units that differ between neighbouring tables."""
         return 2 if self.neighbours == "change one" else 1
 
     @property
@@ -66,18 +66,20 @@ class ItemsetQuestion:
 
     def purse(self) -> Purse:
         """Return a purse with the whole cost."""
-        return Purse(self.epsilon or Fraction(0), True) if self.rho is None else Purse(self.rho, False)
+        if self.rho is None:
+            return Purse(self.epsilon or Fraction(0), is_pure=True)
+        return Purse(self.rho, is_pure=False)
 
     def check_noise(self, most: int, reach: int, step: int) -> None:
         """Raise RefusedError if the cost is so small that noise would leave 64 bits; from public numbers alone."""
-        sets = self.units * reach * step * comb(max(2, most), 2) + reach * step
+        moved = self.units * reach * step * max(comb(most, 2), most + 1)
         if self.rho is None:
             epsilon = self.epsilon or Fraction(0)
-            too_wide = sets > WIDEST * epsilon * LEAST_SHARE
-            rho = rho_of(epsilon * LEAST_SHARE * 100, self.concentrated_delta) if self.delta else Fraction(1)
+            too_wide = moved > WIDEST * epsilon * LEAST_SHARE
+            rho = rho_of(epsilon * LEAST_BLOCK, self.concentrated_delta) if self.delta else Fraction(WIDEST)
         else:
             too_wide, rho = False, self.rho
-        if too_wide or rho <= 0 or isqrt(sets**2) ** 2 > 2 * WIDEST**2 * rho * LEAST_SHARE:
+        if too_wide or moved**2 > 2 * WIDEST**2 * rho * LEAST_SHARE:
             raise RefusedError(
                 "The cost is too small: the noise would be wider than any number of baskets.",
                 hint="Use a larger epsilon, a smaller reach, or a smaller most.",
@@ -107,7 +109,7 @@ class ItemsetAnswer:
 
     baskets: MeasuredSet
     total: MeasuredSet
-    """The weighted number of baskets, of which the supports are parts."""
+    """The weighted number of baskets; the supports are parts of it."""
     sets: tuple[MeasuredSet, ...]
     measured: tuple[MeasuredSet, ...]
     level: float

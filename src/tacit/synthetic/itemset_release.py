@@ -14,18 +14,18 @@ In step 3 the drawn supports are monotone under add/remove and move by at most R
 private, so no parameter depends on it unless the items are public. Everything else is a function of noisy numbers.
 `itemset_noise` adds the parts up.
 
-**Items that are not public** (`found_items`) get concentrated noise of variance σ² on their supports in steps, and items
-above a threshold t are released. Let A be that step on the items that two neighbours share, with all steps after it.
-A and steps 1 and 2 are (ε, δ_g)-DP. An item that only one of the two has is in the baskets of one unit: its support is
-at most R·max W steps, and there are at most R·m of them. With t = R·max W + σ√(2·ln(R·m/δ_t)) one of them is released
-with probability at most δ_t, as Pr[K ≥ x] ≤ e^(-x²/2σ²) for discrete Gaussian noise K (its moment generating function is
-at most e^(σ²u²/2)). Otherwise the release is that of A, and its noise is independent of those items. So P(S) ≤ δ_t +
-e^ε·P'(A in S) + δ_g and P'(A in S) ≤ P'(S) + δ_t: the release is (ε, δ_g + (1 + e^ε)·δ_t)-DP. δ_g is δ/2, and
-(1 + e^ε)·δ_t = δ/2. Items are named by their places in the sorted list of those that exist; a place is not released, but
-the item is. Ties are broken by these places, whose order is that of the items themselves.
+**Items that are not public** (`found_items`) get concentrated noise of variance σ² on their supports in steps, and
+items above a threshold t are released. Let A be that step on the items that two neighbours share, with all steps after
+it. A and steps 1 and 2 are (ε, δ_g)-DP. An item that only one of the two has is in the baskets of one unit: its support
+is at most R·max W steps, and there are at most R·m of them. With t = R·max W + σ√(2·ln(R·m/δ_t)) one of them is
+released with probability at most δ_t, as Pr[K ≥ x] ≤ e^(-x²/2σ²) for discrete Gaussian noise K (its moment generating
+function is at most e^(σ²u²/2)). Otherwise the release is that of A, and its noise is independent of those items. So
+P(S) ≤ δ_t + e^ε·P'(A in S) + δ_g and P'(A in S) ≤ P'(S) + δ_t: the release is (ε, δ_g + (1 + e^ε)·δ_t)-DP. δ_g is δ/2,
+and (1 + e^ε)·δ_t = δ/2. Items are named by their places in the sorted list of those that exist; a place is not
+released, but the item is. Ties are broken by these places, whose order is that of the items themselves.
 
-The shares of ε were set by judgement, and the largest basis and the limits of baskets on generated tables
-(`bench/high_dimensional_itemsets.py` has their generators).
+The shares of ε, how many more items than λ are used, the largest basis and the limits of baskets were chosen on
+generated tables (`bench/high_dimensional_itemsets.py` has their generators).
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from tacit.synthetic.itemset_question import ItemsetAnswer, ItemsetQuestion, Mea
 
 __all__ = ["FEW", "MANY", "ItemsetAnswer", "ItemsetQuestion", "MeasuredSet", "release_itemsets"]
 
-SIZE_SHARE, LEVEL_SHARE, NUMBER_SHARE = Fraction(1, 40), Fraction(1, 40), Fraction(1, 20)
-BASIS_ITEMS = Fraction(2, 9)
+SIZE_SHARE, LEVEL_SHARE, NUMBER_SHARE = Fraction(1, 50), Fraction(1, 40), Fraction(1, 25)
+BASIS_ITEMS = Fraction(13, 100)
 LENGTHS_SHARE, ITEMS_SHARE = Fraction(1, 50), Fraction(1, 5)
 FEW, FEW_OF_SPARSE = 14, 10
 """The largest number of items for which one basis is used: 16,384 bins, or 1,024 if baskets have few of the items."""
@@ -60,7 +60,8 @@ MANY = 192
 def release_itemsets(baskets: Baskets, question: ItemsetQuestion) -> ItemsetAnswer:
     """Return the itemsets of the largest supports, privately; see the module."""
     purse, reach = question.purse(), baskets.reach
-    size = purse.noise(np.array([baskets.count]), moves(1, reach, "add/remove"), SIZE_SHARE, "size")
+    share = SIZE_SHARE + (LEVEL_SHARE if question.k is None else 0)
+    size = purse.noise(np.array([baskets.count]), moves(1, reach, "add/remove"), share, "size")
     whole = MeasuredSet(itemset=(), steps=int(size.values[0]), law=size.law)
     if question.k is None:
         level = float(max(1, ceil((question.min_support or 1) * max(0, whole.steps))))
@@ -71,12 +72,12 @@ def release_itemsets(baskets: Baskets, question: ItemsetQuestion) -> ItemsetAnsw
             max(1, purse.noise(np.array([target]), moves(1, reach, "add/remove"), LEVEL_SHARE, "level").values[0])
         )
     number = 1 + purse.choose(-np.abs(_ordered(baskets, question) - target), sensitivity, NUMBER_SHARE, "number")
-    padded = number + 1 + number // 10
-    wanted = min(baskets.items, padded) if question.public_items else padded  # how many items exist may be private
-    if wanted <= (FEW if level >= DENSE * whole.steps else FEW_OF_SPARSE):
-        answer = _by_basis(baskets, question, purse, wanted, whole, level)
+    known = baskets.items if question.public_items else MANY  # how many items exist may be private
+    few = min(known, number + 1)
+    if few <= (FEW if level >= DENSE * whole.steps else FEW_OF_SPARSE):
+        answer = _by_basis(baskets, question, purse, few, whole, level)
     else:
-        answer = _by_pairs(baskets, question, purse, min(wanted, MANY), whole, level)
+        answer = _by_pairs(baskets, question, purse, min(known, MANY, few + number // 4), whole, level)
     return replace(answer, sets=_best(answer.measured, question, level))
 
 

@@ -9,8 +9,8 @@ from math import ceil, floor
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from tacit.errors import bad_value
-from tacit.guarantees.filters import Budget
+from tacit.errors import InternalError, bad_value
+from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.expressions import Value
 from tacit.query.formatting import amounts, percent, spell
 from tacit.query.results.table import Table
@@ -82,9 +82,12 @@ class Itemsets:
     most: int
 
     @property
-    def cost(self) -> Budget:
+    def cost(self) -> PureDP | ApproxDP | ZCDP:
         """The cost of the release."""
-        return self.release.cost
+        cost = self.release.cost
+        if not isinstance(cost, (PureDP, ApproxDP, ZCDP)):
+            raise InternalError("a release costs ε, (ε, δ) or ρ.")
+        return cost
 
     @property
     def receipt(self) -> dict[str, object]:
@@ -98,7 +101,7 @@ class Itemsets:
 
     @property
     def method(self) -> str:
-        """How the sets were measured: "basis" (all sets of few items) or "pairs" (pairs, then larger sets)."""
+        """The method: "basis" (all sets of few items are measured) or "pairs" (pairs, then larger sets)."""
         return str(self._content["method"])
 
     @property
@@ -125,7 +128,7 @@ class Itemsets:
             min_lift: the least estimated lift.
         """
         for name, value, most in (("min_confidence", min_confidence, 1.0), ("min_lift", min_lift, float("inf"))):
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
+            if not 0 <= value <= most:
                 raise bad_value(name, value, "a number from 0 to 1" if most == 1 else "a number of at least 0")
         content = self._content
         supports = {tuple(one[0]): self._ends(one) for one in [*content["sets"], *content["parts"]]}
@@ -143,10 +146,9 @@ class Itemsets:
     @property
     def table(self) -> Table:
         """The sets as a table of text and whole numbers."""
-        rows = self.rows()
-        columns = [[_joined(row[0]) for row in rows], *([row[place] for row in rows] for place in (1, 2, 3))]
-        kinds = ("text", "integer", "integer", "integer")
-        return Table(("itemset", *_SUPPORTS), kinds, tuple(map(tuple, columns)), (self._note,))
+        rows = [(_joined(items), *numbers) for items, *numbers in self.rows()]
+        columns = tuple(zip(*rows, strict=True)) if rows else ((), (), (), ())
+        return Table(("itemset", *_SUPPORTS), ("text", "integer", "integer", "integer"), columns, (self._note,))
 
     def __len__(self) -> int:
         """Return the number of sets."""
@@ -191,8 +193,13 @@ class Itemsets:
         if theme not in ("light", "dark"):
             raise bad_value("theme", theme, '"light" or "dark"')
         rows = self.rows()[:most]
-        values, lows, highs = ([row[place] for row in rows] for place in (1, 2, 3))
-        column = NoisyColumn(name="baskets", values=values, low=lows, high=highs, from_zero=True)
+        column = NoisyColumn(
+            name="baskets",
+            values=[n for _, n, _, _ in rows],
+            low=[low for _, _, low, _ in rows],
+            high=[high for _, _, _, high in rows],
+            from_zero=True,
+        )
         caption = Caption(
             title=self.release.question, cost=spell(self.cost), confidence=self.confidence, note=self._note
         )
@@ -209,7 +216,7 @@ class Itemsets:
 
     def _repr_html_(self) -> str:
         """Return the same as `print` shows, as HTML, for notebooks."""
-        return self._first()._repr_html_() + "".join(f"<p>{as_html(line)}</p>" for line in self._lines())  # noqa: SLF001 - ours
+        return self._first()._repr_html_() + "".join(f"<p>{as_html(line)}</p>" for line in self._lines())
 
     # --- parts ------------------------------------------------------------------------------------------------------
 

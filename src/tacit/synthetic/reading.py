@@ -169,10 +169,10 @@ def release_coded(  # noqa: PLR0913 - one reading has many parts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseInput:
-    """What one release reads: how to check it and how to read it.
+    """The input of one release: how to check it and how to read it.
 
-    `check` raises InvalidError without reading a row, and `read` returns the content, already noisy. Whatever the
-    content depends on is part of `identity`. `memory` is the need in bytes, from public numbers, and what it is for.
+    `check` raises InvalidError without reading a row, and `read` returns the content, already noisy. `identity`
+    has all that the content depends on. `memory` is the need in bytes, from public numbers, and what it is for.
     """
 
     table: TablePolicy

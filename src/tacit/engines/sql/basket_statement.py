@@ -7,16 +7,16 @@
     chosen    at most `most` items of each basket, with their place in it
     answer    i and the place, sorted by u, b and place: each basket begins at place 1
 
-**Which baskets a unit keeps.** DENSE_RANK orders a unit's baskets by a keyed hash of (u, b), and then by b, which differ.
-So a unit keeps exactly min(reach, its baskets). **Which items a basket keeps.** ROW_NUMBER orders its items by a keyed
-hash of (u, b, i), and then by i, which differ. So it keeps exactly min(most, its items). Both choices depend on the
-unit's own rows and the key alone, and the key is drawn for each reading. So given the key, a unit that comes or goes
-brings or takes at most `reach` baskets of at most `most` items, and all other baskets stay as they are. Units and
+**Which baskets a unit keeps.** DENSE_RANK orders a unit's baskets by a keyed hash of (u, b), and then by b, which
+differ. So a unit keeps exactly min(reach, its baskets). **Which items a basket keeps.** ROW_NUMBER orders its items by
+a keyed hash of (u, b, i), and then by i, which differ. So it keeps exactly min(most, its items). Both choices depend on
+the unit's own rows and the key alone, and the key is drawn for each reading. So given the key, a unit that comes or
+goes brings or takes at most `reach` baskets of at most `most` items, and all other baskets stay as they are. Units and
 baskets are grouped by exact value; hashes only choose. The second choice is among the baskets of the first, whose rows
 are complete; no choice sees another unit.
 
-**Rows as baskets** (`row_basket_statement`). The rows are codes, packed into words (`coded_statement`). A unit's rows are
-ordered by a keyed hash of (u, words), and then by the words. Rows that tie have the same words, so whichever of
+**Rows as baskets** (`row_basket_statement`). The rows are codes, packed into words (`coded_statement`). A unit's rows
+are ordered by a keyed hash of (u, words), and then by the words. Rows that tie have the same words, so whichever of
 them is kept, the same codes are. A unit keeps exactly min(reach, its rows), by its own rows and the key alone.
 
 All rows come from one statement, so they are of one state of the data.
@@ -77,7 +77,8 @@ def _located(
     keys = {"u": source.table.unit, "b": source.basket}
     named = {short: layers.unit(name, columns[name].kind) for short, name in keys.items() if name is not None}
     tests += [not_null(each) for each in (*named.values(), item)]
-    selects, lists, joins, parameters = layers.selects(SOURCE), CommonTables(), "", {}
+    selects, lists, joins = layers.selects(SOURCE), CommonTables(), ""
+    parameters: dict[str, Sequence[Value]] = {}
     value = dialect.text(item)
     if source.values is not None:
         parameters["k0"] = source.values
