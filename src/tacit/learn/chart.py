@@ -30,7 +30,9 @@ def coefficient_chart(model: Classifier) -> alt.LayerChart | alt.ConcatChart:
     low = [end[0] if isfinite(end[0]) else row[p] for p, end in zip(order, ends, strict=True)]
     high = [end[1] if isfinite(end[1]) else row[p] for p, end in zip(order, ends, strict=True)]
     column = NoisyColumn(name="weight", values=[float(row[p]) for p in order], low=low, high=high)
-    note = "Each whisker is an interval of the log-odds before shrinking." if model.ends is not None else model.lines[-1]
+    note = (
+        "Each whisker is an interval of the log-odds before shrinking." if model.ends is not None else model.lines[-1]
+    )
     title = f"Weights for {model.classes[-1]} ({model.method})"
     caption = answers.Caption(title=title, cost=spell(model.cost), confidence=model.confidence, note=note)
     return answers.by_group([names[p] for p in order], [column], caption, group="coefficient")

@@ -19,9 +19,9 @@ from tacit.learn.intervals import Ends, cell_intervals, right_share
 from tacit.learn.model import Accuracy, Classifier
 from tacit.learn.noise_budget import NoiseBudget, concentrated_budget, pure_budget
 from tacit.learn.private_sums import Layout, layout_of
-from tacit.query.aggregates.statistic import miss_rate
 from tacit.query.expressions import Expression
 from tacit.query.policy import TablePolicy
+from tacit.query.results.intervals import read_confidence
 from tacit.session import Session, unspent
 from tacit.synthetic.coded_rows import CodedRows
 from tacit.synthetic.cost import ReleaseCost, cost_of_release
@@ -109,7 +109,7 @@ def release_classifier(
     with unspent():
         policy, where = rows_of(session, request.where, request.table)
         task = task_of(policy, where, request)
-        miss_rate(request.confidence)
+        read_confidence(request.confidence)
         cost = cost_of_release(session, epsilon=epsilon, delta=delta, rho=rho)
         method = _method(request, task)
         budget = _budget(cost, task.setting, request.share)
@@ -229,9 +229,7 @@ def _spec(request: ClassifierRequest, task: Task) -> dict[str, object]:
     }
 
 
-def _plan(
-    request: ClassifierRequest, task: Task, cost: ReleaseCost, budget: NoiseBudget, memory: int
-) -> ReleasePlan:
+def _plan(request: ClassifierRequest, task: Task, cost: ReleaseCost, budget: NoiseBudget, memory: int) -> ReleasePlan:
     noise = noise_of_counts(task.setting, budget) / float(1 - request.share) ** (0.5 if budget.law == "gaussian" else 1)
     many = task.layout.number > _TWO
     notes = [
@@ -239,7 +237,9 @@ def _plan(
         f"A column helps if its values have many more rows than {noise:,.0f}.",
     ]
     if request.share:
-        notes.append(f"The accuracy gets {float(request.share):.0%} of the cost; it is measured on the rows of the fit.")
+        notes.append(
+            f"The accuracy gets {float(request.share):.0%} of the cost; it is measured on the rows of the fit."
+        )
     error = {"a count by class, if all of the cost measured the counts": noise}
     return ReleasePlan(question=task.question, cost=cost.guarantee, error=error, memory=memory, notes=tuple(notes))
 

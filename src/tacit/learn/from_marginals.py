@@ -55,7 +55,6 @@ def classifier_of_marginals(marginals: object, request: ClassifierRequest) -> Cl
     return _fitted(task, method, pairs, variances, table, request)
 
 
-
 def _names(marginals: object, request: ClassifierRequest) -> list[str]:
     """Return the features and, last, the target."""
     features = request.features

@@ -11,8 +11,9 @@ with the probability of |N(0, 1)| ≤ z, since â - r·b̂ is normal around 0 (F
 For Laplace noise, a and b are each within the quantile of half the miss rate, by Bonferroni; the ratio follows. Sums of
 several Laplace variables have lighter tails than one of the same variance, so they use its quantile too.
 θ gets an interval of log(a/b) that misses with 9/10 of the rate, less one of log(A/B) that misses with 1/10: together
-the miss rate, by Bonferroni. With more than two classes θ has the rates a/(a + b) and A/(A + B) in place of the odds, as
-the weights do: the same ratios give them. The noise is discrete in steps of at most 1/16 row, which changes no quantile visibly.
+the miss rate, by Bonferroni. With more than two classes θ has the rates a/(a + b) and A/(A + B) in place of the odds,
+as the weights do: the same ratios give them. The noise is discrete in steps of at most 1/20 row, which changes no
+quantile visibly.
 
 The weights of naive Bayes are near θ, shrunk to 0. The intervals are of θ, not of what shrinking expects; and of this
 table, not of a population. The weights of logistic regression depend on noise in each round, so they have none.

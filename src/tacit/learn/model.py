@@ -30,7 +30,9 @@ WHY_NONE = (
     "The weights of logistic regression depend on the noise of every round, so no interval is proved for them. "
     'method="naive Bayes" has intervals.'
 )
-WHY_NONE_OF_MARGINALS = "The noise of the cells of marginals is correlated. The marginals have intervals of their counts."
+WHY_NONE_OF_MARGINALS = (
+    "The noise of the cells of marginals is correlated. The marginals have intervals of their counts."
+)
 _SHOWN = 10
 
 
@@ -122,7 +124,7 @@ class Classifier:
             hint="Put it into sklearn.frozen.FrozenEstimator, or fit another by db.classify.",
         )
 
-    def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: ARG002, FBT001, FBT002, PLR6301
+    def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: ARG002, FBT001, FBT002
         """Return the parameters of a fit: none."""
         return {}
 
@@ -144,7 +146,8 @@ class Classifier:
         """Return the likeliest label for each row."""
         scores = self._scores(X)
         place = (scores[0] > 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
-        return self.classes_[place]
+        labels: npt.NDArray[np.generic] | npt.NDArray[np.object_] = self.classes_[place]
+        return labels
 
     def score(self, X: object, y: Sequence[object]) -> float:  # noqa: N803
         """Return the share of rows whose label is predicted; not private for these rows."""

@@ -76,9 +76,7 @@ def ridge_from_pairs(
     return PairFit(weights[None], np.array([log(p / (1 - p)) - float(weights @ middle)]), size)
 
 
-def naive_bayes_from_pairs(
-    pairs: Pairs, variances: Mapping[tuple[int, int], float], layout: Layout
-) -> PairFit:
+def naive_bayes_from_pairs(pairs: Pairs, variances: Mapping[tuple[int, int], float], layout: Layout) -> PairFit:
     """Return naive Bayes from the tables of the target with each feature."""
     tables = class_tables(pairs, variances, layout)
     weights, intercepts = naive_bayes(shrunk(tables, layout)[0], tables)
@@ -89,7 +87,9 @@ def class_tables(pairs: Pairs, variances: Mapping[tuple[int, int], float], layou
     """Return the noisy counts by class and cell."""
     parts = [_between(pairs, layout.target, column) for column in layout.features]
     counts = [
-        np.concatenate([part[[code for code, c in enumerate(layout.classes) if c == cls]].sum(axis=0) for part in parts])
+        np.concatenate(
+            [part[[code for code, c in enumerate(layout.classes) if c == cls]].sum(axis=0) for part in parts]
+        )
         for cls in range(layout.number)
     ]
     spread = [variances[_key(layout.target, column)] ** 0.5 for column in layout.features]

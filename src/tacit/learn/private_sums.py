@@ -43,9 +43,11 @@ from tacit.synthetic.coded_rows import CodedRows, Codes, Counts
 
 GRID = 1024
 """Steps of a residual of 1."""
-UNIT = 16
+UNIT = 64
 """The multiplier of a column that gets no more and no less than its share."""
-OFFSET = 4
+LEAST = 20
+"""The smallest multiplier that a fit uses."""
+OFFSET = 16
 """The multiplier k₀ of the residual without a column."""
 _EXACT = 1 << 53
 _FAR, _STEPS, _PLACES = 32, 2**16, 2**8

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.formatting import spell
 from tacit.query.memory_need import size_text
-from tacit.safe_text import html_lines, visible
+from tacit.safe_text import html_lines, visible_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class ReleasePlan:
 
     def __str__(self) -> str:
         """Return the plan in sentences."""
-        return "\n".join(map(visible, self.lines))
+        return visible_lines("\n".join(self.lines))
 
     def _repr_html_(self) -> str:
         """Return the plan as HTML, for notebooks."""
