@@ -35,6 +35,7 @@ from tacit.query_options import Options, check_options, question_of
 from tacit.quotes import SessionQuote
 from tacit.safe_text import html_lines, visible
 from tacit.session import Session, unspent
+from tacit.synthetic.release_plan import ReleasePlan
 
 _TIMES = 9
 """How many times the cost of a report on limits the answer is assumed to cost."""
@@ -246,9 +247,13 @@ class Database(DatabaseVerbs):
                 raise InvalidError("A report on limits has no error.", argument="error", hint="Give epsilon or rho.")
             return question_of(verbs.count(self._target((), None, table)) if query is None else query, options)
 
-    def check(self, quote: Quote) -> None:
-        """Raise BudgetError if a quote costs more than is left now; read no data and spend nothing."""
-        self._session.check(quote)
+    def check(self, quote: Quote | ReleasePlan) -> None:
+        """Raise BudgetError if a quote or a plan costs more than is left now; read no data and spend nothing."""
+        if isinstance(quote, Quote):
+            self._session.check(quote)
+            return
+        with unspent():
+            self._session.check_events(quote.events, "release")
 
     # --- the budget and the tables ----------------------------------------------------------------------------------
 

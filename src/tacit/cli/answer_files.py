@@ -35,7 +35,18 @@ def write(answer: Release, out: str, json: Callable[[], Mapping[str, object]]) -
         out: the file; its suffix says in which form.
         json: the object that --json prints.
     """
-    table = answer.intervals()
+    return write_table(answer.intervals(), answer.notes, out, json)
+
+
+def write_table(table: Table, notes: list[str], out: str, json: Callable[[], Mapping[str, object]]) -> str:
+    """Write a table to a file whose name was checked; return a sentence that says so.
+
+    Args:
+        table: the table.
+        notes: sentences for below it, in Markdown.
+        out: the file; its suffix says in which form.
+        json: the object that --json prints.
+    """
     match Path(out).suffix.lower():
         case ".parquet":
             from pyarrow import parquet  # noqa: PLC0415 - not a dependency
@@ -45,7 +56,7 @@ def write(answer: Release, out: str, json: Callable[[], Mapping[str, object]]) -
         case ".json":
             output_files.write_text(out, as_json(dict(json()), ascii_only=False) + "\n")
         case ".md":
-            output_files.write_text(out, _markdown(table, answer.notes))
+            output_files.write_text(out, _markdown(table, notes))
         case _:
             output_files.write_text(out, table.to_csv())
     return f"Wrote the answer to {visible(out)}."

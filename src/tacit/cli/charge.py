@@ -24,6 +24,7 @@ from tacit.query.policy.locations import scheme
 from tacit.query.results.quote import Quote
 from tacit.safe_text import visible
 from tacit.session import unspent
+from tacit.synthetic.release_plan import ReleasePlan
 
 NO_LEDGER = (
     "The ledger does not exist yet; the first query creates it. If you expected an existing ledger, restore it first: "
@@ -67,7 +68,7 @@ def announce_spark(sources: Iterable[str]) -> None:
 
 def charged(
     access: Access,
-    plan: Callable[[Database], Quote],
+    plan: Callable[[Database], Quote | ReleasePlan],
     release: Callable[[Database], T],
     show: Callable[[T, Database], None],
     *,
@@ -166,7 +167,7 @@ def describe_left(db: Database, analyst: str, *, planned: bool = False) -> str:
     return f"Left for {analyst or 'unnamed analysts'}: {spell(db.left)} of {spell(limit)}. Left in all: {total}"
 
 
-def shortage_of(db: Database, quote: Quote) -> str | None:
+def shortage_of(db: Database, quote: Quote | ReleasePlan) -> str | None:
     """Return why the query will be refused: the budget is too small, or the analyst is not admitted; or None."""
     try:
         db.check(quote)
@@ -176,7 +177,7 @@ def shortage_of(db: Database, quote: Quote) -> str | None:
     return None
 
 
-def _ask(quote: Quote, db: Database, analyst: str, *, exists: bool) -> bool | None:
+def _ask(quote: Quote | ReleasePlan, db: Database, analyst: str, *, exists: bool) -> bool | None:
     """Ask on the terminal whether to spend; return None after Ctrl-C or Ctrl-D."""
     say(str(quote))
     if not exists:

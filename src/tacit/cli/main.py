@@ -52,6 +52,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     query_commands.query,
     query_commands.histogram,
     query_commands.crosstab,
+    query_commands.marginals,
     query_commands.limits,
     query_commands.bounds,
     mechanism_commands.release,

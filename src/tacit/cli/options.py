@@ -100,6 +100,26 @@ BinsOption = Annotated[
         help="The edges of the bins, such as 0,18,30,65; or the number of bins of equal width between the bounds."
     ),
 ]
+MarginalOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A set of columns to count together, such as age,sex; may be repeated."),
+]
+WaysOption = Annotated[int | None, typer.Option(help="Instead of --marginal: all sets of at most this many columns.")]
+WaysColumnOption = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="With --ways: a column; may be repeated. By default all with public values or bins."),
+]
+ColumnBinsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bins",
+        help="The edges of the bins of a column, such as age=0,18,65,120, or their number, such as age=10; "
+        "may be repeated.",
+    ),
+]
+WholeReachOption = Annotated[
+    int | None, typer.Option("--reach", help="The most rows of one unit that count; by default the policy's.")
+]
 ByOption = Annotated[list[str] | None, typer.Option(help="A column to group by as well; may be repeated.")]
 PlanOnlyOption = Annotated[bool, typer.Option("--plan", help="Print the cost and the expected error; spend nothing.")]
 AnalystOption = Annotated[

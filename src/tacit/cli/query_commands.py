@@ -203,6 +203,48 @@ def crosstab(  # noqa: PLR0913 - one for each option
     raise typer.Exit(tables.run(access, counted, files, json=json, yes=yes, plan=plan))
 
 
+def marginals(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    *,
+    marginal: options.MarginalOption = None,
+    ways: options.WaysOption = None,
+    column: options.WaysColumnOption = None,
+    bins: options.ColumnBinsOption = None,
+    where: options.WhereOption = None,
+    table: options.PrivateTableOption = None,
+    epsilon: options.EpsilonOption = None,
+    delta: options.DeltaOption = 0.0,
+    rho: options.RhoOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    reach: options.WholeReachOption = None,
+    plan: options.PlanOnlyOption = False,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    timeout: options.TimeoutOption = None,
+    memory: options.MemoryOption = None,
+    threads: options.ThreadsOption = None,
+    temporary: options.TemporaryOption = None,
+    request: options.RequestOption = None,
+    yes: options.YesOption = False,
+    chart: options.ChartOption = None,
+    out: options.AnswerOutOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Count the combinations of many sets of columns at one cost. The tables agree with each other."""
+    from tacit.cli import marginals as group  # noqa: PLC0415 - heavy
+    from tacit.cli import query  # noqa: PLC0415 - heavy
+
+    cost = {"epsilon": epsilon, "delta": delta or None, "rho": rho}
+    rows = {"where": where, "table": table, "reach": reach, "confidence": confidence}
+    sets = {"marginals": group.read_sets(marginal), "ways": ways, "columns": column, "bins": group.read_bins(bins)}
+    counted = group.MarginalOptions(arguments={**sets, **rows, **cost}, request=request)
+    settings = {"timeout": timeout, "memory": memory, "threads": threads, "temporary": temporary}
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst, settings=settings)
+    files = group.MarginalFiles(chart=chart, out=out, force=force)
+    raise typer.Exit(group.run(access, counted, files, json=json, yes=yes, plan=plan))
+
+
 def limits(  # noqa: PLR0913 - one for each option
     policy: options.PolicyArgument,
     sql: options.LimitsSqlArgument = None,

@@ -8,12 +8,13 @@ from tacit.database_verbs.aggregates import AggregateVerbs
 from tacit.database_verbs.base import with_warnings
 from tacit.database_verbs.bounds import BoundsVerbs
 from tacit.database_verbs.classify import ClassifierVerbs
+from tacit.database_verbs.marginals import MarginalVerbs
 from tacit.database_verbs.tables import TableVerbs
 
 __all__ = ["DatabaseVerbs", "with_warnings"]
 
 
-class DatabaseVerbs(AggregateVerbs, TableVerbs, BoundsVerbs, ClassifierVerbs):
+class DatabaseVerbs(AggregateVerbs, TableVerbs, BoundsVerbs, MarginalVerbs, ClassifierVerbs):
     """The verbs of `Database`.
 
     `by` names the columns to group by, `where` is a condition in SQL, and `table` names one of several tables. A column

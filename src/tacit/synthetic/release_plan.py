@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tacit.guarantees.events import Event
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.formatting import spell
 from tacit.query.memory_need import size_text
@@ -23,6 +24,8 @@ class ReleasePlan:
     """The bytes that the release needs in this process."""
     notes: tuple[str, ...] = ()
     """Sentences on how the release works and what limits it."""
+    events: tuple[Event, ...] = ()
+    """What the ledger would charge."""
 
     @property
     def lines(self) -> list[str]:
