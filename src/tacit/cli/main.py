@@ -53,6 +53,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     query_commands.histogram,
     query_commands.crosstab,
     query_commands.marginals,
+    query_commands.classify,
     query_commands.limits,
     query_commands.bounds,
     mechanism_commands.release,

@@ -241,7 +241,14 @@ def _plan(request: ClassifierRequest, task: Task, cost: ReleaseCost, budget: Noi
             f"The accuracy gets {float(request.share):.0%} of the cost; it is measured on the rows of the fit."
         )
     error = {"a count by class, if all of the cost measured the counts": noise}
-    return ReleasePlan(question=task.question, cost=cost.guarantee, error=error, memory=memory, notes=tuple(notes))
+    return ReleasePlan(
+        question=task.question,
+        cost=cost.guarantee,
+        error=error,
+        memory=memory,
+        notes=tuple(notes),
+        events=(cost.event,),
+    )
 
 
 def content_of(found: Fit, budget: NoiseBudget, confidence: float) -> dict[str, object]:
