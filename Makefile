@@ -89,6 +89,7 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 	$(PY) bench/row_work.py
 	$(PY) bench/limits.py
 	$(PY) bench/operations.py
+	$(PY) bench/high_dimensional_classify.py
 	$(PY) bench/shell.py
 
 docs: $(STAMP)  ## write the API reference as HTML to site/

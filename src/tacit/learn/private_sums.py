@@ -145,10 +145,8 @@ def residual_sums(
     steps = weight_steps(weights[None], np.array([intercept]))
     classes = np.array(layout.classes)
     for codes, amounts in rows.batches():
-        label = classes[codes[:, layout.target]]
-        known = label >= 0
-        some, heavy = codes[known], amounts[known]
-        exact = residuals(row_scores(some, layout, steps)[0], label[known])
+        some, heavy, label = _with_class(codes, amounts, classes[codes[:, layout.target]])
+        exact = residuals(row_scores(some, layout, steps)[0], label)
         cells[-1] += OFFSET * int((exact * heavy).sum())
         clipped = np.clip(exact, -clip, clip) * heavy
         for place, column in enumerate(layout.features):
@@ -161,12 +159,11 @@ def prediction_counts(rows: CodedRows, layout: Layout, weights: Floats, intercep
     """Return the exact weights of the rows whose class is predicted, and of the others, times OFFSET."""
     steps, total, classes = weight_steps(weights, intercepts), np.zeros(2, dtype=np.int64), np.array(layout.classes)
     for codes, amounts in rows.batches():
-        label = classes[codes[:, layout.target]]
-        known = label >= 0
-        scores = row_scores(codes[known], layout, steps)
+        some, heavy, label = _with_class(codes, amounts, classes[codes[:, layout.target]])
+        scores = row_scores(some, layout, steps)
         guess = (scores[0] > 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
-        right = guess == label[known]
-        total += OFFSET * np.array([int(amounts[known][right].sum()), int(amounts[known][~right].sum())])
+        right = guess == label
+        total += OFFSET * np.array([int(heavy[right].sum()), int(heavy[~right].sum())])
     return total
 
 
@@ -180,8 +177,17 @@ def row_scores(codes: Codes, layout: Layout, steps: Ints) -> Ints:
     """Return the scores of each row in integer steps, scores by rows."""
     total = np.repeat(steps[:, -1:], len(codes), axis=1)
     for column, start in zip(layout.features, layout.starts, strict=False):
-        total += steps[:, start + codes[:, column].astype(np.int64)]
+        cells = codes[:, column].astype(np.int64)
+        cells += start
+        for score, weights in zip(total, steps, strict=True):
+            score += weights.take(cells)  # noqa: PLW2901 - a view of the total
     return total
+
+
+def _with_class(codes: Codes, amounts: Counts, label: Ints) -> tuple[Codes, Counts, Ints]:
+    """Return the rows that have a class, with their weights and classes; each column stays one block of memory."""
+    known = label >= 0
+    return (codes, amounts, label) if known.all() else (codes.T[:, known].T, amounts[known], label[known])
 
 
 def residuals(scores: Ints, labels: Ints) -> Ints:
