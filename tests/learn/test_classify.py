@@ -251,3 +251,42 @@ def test_public_columns_code_frames_as_engines_do() -> None:
     ]
     number = PublicColumn("x", edges=(0.0, 1.0, 2.0), missing=2, other=2)
     assert list(number.codes([-5, 0, 1, 2, float("inf"), None, "x", Fraction(1, 2)])) == [0, 0, 1, 1, 1, 2, 2, 0]
+
+
+KEYED = ["town", "single", "kind", "rich"]
+
+
+def test_marginals_give_ridge_regression_at_no_further_cost() -> None:
+    with opened() as db:
+        marginals = db.marginals(ways=2, columns=[*KEYED, "age"], bins=BINS, epsilon=2, delta=1e-6)
+        spent = db.spent
+        model = db.classify("rich", marginals=marginals)
+        bayes = db.classify("rich", ["town", "age"], marginals=marginals, method="naive Bayes")
+        many = db.classify("kind", marginals=marginals)
+        assert db.spent == spent
+    assert model.method == "ridge"
+    assert set(model.feature_names_in_) == {"town", "single", "kind", "age"}
+    assert model.score(FRAME, list(FRAME.rich)) > 0.72
+    assert bayes.method == many.method == "naive Bayes"
+    assert bayes.score(FRAME, list(FRAME.rich)) > 0.7
+    assert model.intervals is None
+    assert "correlated" in str(model.why_no_intervals)
+    assert model.cost == marginals.cost
+
+
+def test_marginals_without_the_pairs_are_refused() -> None:
+    with opened() as db:
+        marginals = db.marginals([("town", "rich"), ("single", "kind")], epsilon=2, delta=1e-6)
+        assert db.classify("rich", ["town"], marginals=marginals).method in {"ridge", "naive Bayes"}
+        for arguments, text in (
+            ({"features": ["single"]}, "do not have the pair"),
+            ({"features": ["town"], "method": "logistic regression"}, "method"),
+            ({"features": ["town"], "epsilon": 1}, "cannot be combined"),
+            ({"features": ["town"], "accuracy": True}, "needs rows"),
+            ({"features": ["town"], "plan": True}, "no plan"),
+            ({"features": ["rich"]}, "without the target"),
+        ):
+            with pytest.raises(tc.TacitError, match=text):
+                db.classify("rich", marginals=marginals, **arguments)  # type: ignore[call-overload]
+        with pytest.raises(tc.InvalidError, match=r"a release of db\.marginals"):
+            db.classify("rich", ["town"], marginals=5)

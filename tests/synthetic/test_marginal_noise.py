@@ -18,8 +18,8 @@ from tacit.synthetic.coded_rows import ArrayRows
 from tacit.synthetic.gaussian_marginals import gaussian_marginals, joint_cost
 from tacit.synthetic.joint_counts import joint_counts, joint_groups
 from tacit.synthetic.laplace_marginals import laplace_marginals
-from tacit.synthetic.marginal_parts import Floats, MarginalNoise, marginal_of, variance_of
-from tacit.synthetic.marginal_release import Columns, Integers, residual_noise
+from tacit.synthetic.marginal_parts import MarginalNoise, marginal_of, variance_of
+from tacit.synthetic.marginal_release import Columns, Floats, Integers, residual_noise
 
 SCALE, REACH = 4, 2
 SIZES = (2, 3, 1, 2)
@@ -139,7 +139,7 @@ def test_marginals_without_noise_are_the_exact_ones(
 
 
 def responses(noise: MarginalNoise, columns: Columns, taken: list[list[int]]) -> list[tuple[Floats, Columns]]:
-    """Return the weight of every noisy integer in the sum of some cells of a marginal, by moving one after the other."""
+    """Return the weight of every noisy integer in the sum of some cells, by moving one after the other."""
     zeros = {each: np.zeros([SIZES[c] for c in each], dtype=object) for each in noise.amounts}
     found = []
     for each, values in zeros.items():

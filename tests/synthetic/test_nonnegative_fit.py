@@ -13,7 +13,7 @@ from scipy.stats import gamma, norm
 from tacit.synthetic.cell_posteriors import _of_gamma, posterior
 from tacit.synthetic.coded_rows import ArrayRows
 from tacit.synthetic.gaussian_marginals import gaussian_marginals
-from tacit.synthetic.marginal_parts import Floats, marginal_of
+from tacit.synthetic.marginal_parts import Parts, marginal_of
 from tacit.synthetic.marginal_release import Columns
 from tacit.synthetic.nonnegative_fit import nonnegative_parts, raked
 
@@ -85,22 +85,29 @@ def test_fitted_marginals_agree_have_the_total_and_no_negative_counts(ways: int,
             np.testing.assert_allclose(marginal_of(fitted, sizes, columns), rows.counts(columns), atol=8)
 
 
-def test_the_fit_errs_less_than_the_nearest_table_of_each_marginal() -> None:
-    """All pairs of six columns of a sparse table at ρ = 0.01: half of the absolute error, as shares (seed 4)."""
+def test_the_fit_errs_less_than_clipping_each_marginal() -> None:
+    """All pairs of six columns of a sparse table at ρ = 0.01: half of the absolute error, as shares; five releases.
+
+    Over 40 releases the ratio of the two errors was 0.60 on average, with a standard deviation of 0.05. The mean of
+    five is above 0.85 with a probability far below 1e-10.
+    """
     sizes = (12, 8, 15, 4, 9, 10)
     rows = dependent(4, sizes, 2000)
     sets: dict[Columns, float] = dict.fromkeys(combinations(range(6), 2), 1.0)
     noise = gaussian_marginals(sets, sizes, 1, 1, Fraction(1, 100), "add/remove")
-    parts = noise.parts(noise.measure(rows))
-    fitted = nonnegative_parts(parts, noise.variances, sizes, sets)
 
-    def distance(table: Floats, columns: Columns) -> float:
-        table = np.maximum(table, 0)
-        return float(np.abs(table / table.sum() - rows.counts(columns) / 2000).sum() / 2)
+    def distance(parts: Parts) -> float:
+        found = []
+        for columns in sets:
+            table = np.maximum(marginal_of(parts, sizes, columns), 0)
+            found.append(float(np.abs(table / table.sum() - rows.counts(columns) / 2000).sum() / 2))
+        return float(np.mean(found))
 
-    ours = np.mean([distance(marginal_of(fitted, sizes, columns), columns) for columns in sets])
-    clipped = np.mean([distance(marginal_of(parts, sizes, columns), columns) for columns in sets])
-    assert ours < 0.6 * clipped
+    ratios = []
+    for _ in range(5):
+        parts = noise.parts(noise.measure(rows))
+        ratios.append(distance(nonnegative_parts(parts, noise.variances, sizes, sets)) / distance(parts))
+    assert float(np.mean(ratios)) < 0.85
 
 
 def test_raking_reaches_three_margins_at_once() -> None:
