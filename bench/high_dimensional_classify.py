@@ -36,8 +36,8 @@ INTRODUCTION = """\
 
 `db.classify` on Adult (30,162 rows, eight features, age in {bins} bins): the mean of {splits} splits, fitted on 80 %
 and tested on the other 20 %. With δ the noise is Gaussian, at δ = {delta}. Seconds are of the whole call: check,
-charge, scan, fit; the slowest split. scikit-learn's logistic regression on the same codes, without privacy, has an AUROC
-of {plain:.4f}."""
+charge, scan, fit; the slowest split. scikit-learn's logistic regression on the same codes, without privacy, has an
+AUROC of {plain:.4f}."""
 
 
 def adult() -> pd.DataFrame:

@@ -37,7 +37,7 @@ def people(size: int = 6_000) -> pd.DataFrame:
 FRAME = people()
 
 
-def opened(frame: pd.DataFrame = FRAME, **changes: Any) -> Database:
+def opened(frame: pd.DataFrame = FRAME, **changes: Any) -> Database:  # noqa: ANN401 - arguments of tc.open
     arguments: dict[str, Any] = {
         "unit": tc.ROW,
         "keys": {"town": ["a", "b", "c"], "rich": ["no", "yes"], "kind": ["u", "v", "w"], "only": ["x"]},
@@ -93,15 +93,15 @@ def test_naive_bayes_has_intervals_around_the_log_odds_of_the_table(delta: float
         model = db.classify(
             "rich", ["town", "single"], epsilon=2, delta=delta, method="naive Bayes", confidence=1 - 1e-11
         )
-    intervals = model.intervals
-    assert intervals is not None
+    assert model.intervals is not None
+    named: Any = model.intervals  # two classes: by the names of coefficients
     yes = FRAME.rich == "yes"
     for name, mask in (("town=a", FRAME.town == "a"), ("single=True", FRAME.single)):
         odds = np.log((yes & mask).sum() / (~yes & mask).sum()) - np.log(yes.sum() / (~yes).sum())
-        low, high = intervals[name]  # type: ignore[misc]  # two classes
+        low, high = named[name]
         assert low < odds < high
         assert high - low < 1
-    assert intervals["town=missing"] == (-np.inf, np.inf)  # type: ignore[comparison-overlap]
+    assert named["town=missing"] == (-np.inf, np.inf)
 
 
 def test_several_classes_get_naive_bayes_with_probabilities() -> None:
@@ -287,6 +287,6 @@ def test_marginals_without_the_pairs_are_refused() -> None:
             ({"features": ["rich"]}, "without the target"),
         ):
             with pytest.raises(tc.TacitError, match=text):
-                db.classify("rich", marginals=marginals, **arguments)  # type: ignore[call-overload]
+                db.classify("rich", marginals=marginals, **arguments)
         with pytest.raises(tc.InvalidError, match=r"a release of db\.marginals"):
             db.classify("rich", ["town"], marginals=5)

@@ -5,14 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tacit.arrays import Floats
 from tacit.guarantees.events import Neighbours
-from tacit.learn import fitting
+from tacit.learn import fitting, private_sums
 from tacit.learn.fitting import Method, Setting, fit
 from tacit.learn.noise_budget import NoiseBudget, concentrated_budget, pure_budget
 from tacit.learn.private_sums import GRID, LEAST, OFFSET, UNIT, Layout, layout_of
 from tacit.learn.rates import column_shares, shrunk, tables_of
 from tacit.synthetic.coded_rows import ArrayRows, CodedRows, Counts
-from tacit.arrays import Floats
 
 SIZES = (2, 5, 30, 3)
 
@@ -70,7 +70,7 @@ def test_all_draws_together_spend_the_budget(
 def test_every_draw_gets_the_noise_of_what_it_releases(monkeypatch: pytest.MonkeyPatch, neighbours: Neighbours) -> None:
     """The multipliers and the limit of the released sums are those whose sensitivity was drawn for."""
     released: list[int] = []
-    real = fitting.private_sums.residual_sums
+    real = private_sums.residual_sums
 
     def watched(
         rows: CodedRows, layout: Layout, multipliers: list[int], weights: Floats, intercept: float, clip: int
@@ -78,9 +78,10 @@ def test_every_draw_gets_the_noise_of_what_it_releases(monkeypatch: pytest.Monke
         assert min(multipliers) >= LEAST
         assert min(fitting._CLIPS) * GRID - 1 <= clip <= max(fitting._CLIPS) * GRID
         released.append(setting.residuals(clip, multipliers).l2_squared)
-        return real(rows, layout, multipliers, weights, intercept, clip)
+        found: Counts = real(rows, layout, multipliers, weights, intercept, clip)
+        return found
 
-    monkeypatch.setattr(fitting.private_sums, "residual_sums", watched)
+    monkeypatch.setattr(private_sums, "residual_sums", watched)
     setting, drawn = setting_of((0, 1, -1), neighbours), list[int]()
 
     class Watch(NoiseBudget):

@@ -4,7 +4,7 @@ Each coverage test has 4,000 intervals of 0.95. If they hold with 0.95, the shar
 with a probability of 1e-9. A noise that is stated half as large is found.
 """
 
-from math import exp, inf, isclose, log
+from math import exp, inf, isclose, log, sqrt
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_the_ends_are_near_those_of_the_delta_method() -> None:
 
 def in_set(r: float, one: Ends, two: Ends, z: float) -> bool:
     (a, s), (b, t) = one, two
-    return abs(a - r * b) <= z * (s * s + (r * t) ** 2) ** 0.5
+    return abs(a - r * b) <= z * sqrt(s * s + (r * t) ** 2)
 
 
 @pytest.mark.parametrize("a", [-30.0, -1.0, 0.0, 0.5, 3.0, 50.0])
@@ -77,7 +77,7 @@ def test_the_ends_are_those_of_a_search(a: float, b: float, noises: tuple[float,
     low, high = ratio(one, two, 0.05)
     inside = [r for r in np.geomspace(1e-6, 1e6, 5_001) if in_set(float(r), one, two, 1.959963984540054)]
     assert all(low <= r * (1 + 1e-9) and r <= high * (1 + 1e-9) for r in inside)
-    if inside and 1e-5 < low:
+    if inside and low > 1e-5:
         assert min(inside) < low * 1.01
     if inside and high < 1e5:
         assert max(inside) > high * 0.99

@@ -32,7 +32,7 @@ def pairs_of(codes: Codes, noise: float) -> tuple[Pairs, dict[tuple[int, int], f
 
 
 def scores(codes: Codes, weights: np.ndarray) -> np.ndarray:
-    return weights[0][codes[:, :3].astype(int) + LAYOUT.starts[:3]].sum(axis=1)
+    return np.asarray(weights[0][codes[:, :3].astype(int) + LAYOUT.starts[:3]].sum(axis=1))
 
 
 def test_without_noise_it_is_the_linear_discriminant() -> None:

@@ -115,10 +115,10 @@ def test_a_residual_depends_on_its_row_alone() -> None:
     weights = random.normal(size=5) * 3
     codes = np.array(ROWS, dtype=np.uint16)[random.integers(0, len(ROWS), 1_001)]
     steps = private_sums.weight_steps(weights[None], np.array([0.1]))
-    together = private_sums.residuals(private_sums.row_scores(codes, TWO, steps)[0], codes[:, 2] % 2)
+    together = private_sums.residuals(private_sums.row_scores(codes, TWO, steps)[0], codes[:, 2].astype(np.int64) % 2)
     for place in range(0, len(codes), 37):
         one = codes[place : place + 1]
-        alone = private_sums.residuals(private_sums.row_scores(one, TWO, steps)[0], one[:, 2] % 2)
+        alone = private_sums.residuals(private_sums.row_scores(one, TWO, steps)[0], one[:, 2].astype(np.int64) % 2)
         assert alone[0] == together[place]
 
 

@@ -125,7 +125,7 @@ FeaturesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--features",
-        help="The columns to predict from, such as age,sex; may be repeated. By default all with public values or bins.",
+        help="The columns to predict from, such as age,sex; may be repeated. By default all public columns.",
     ),
 ]
 PositiveOption = Annotated[

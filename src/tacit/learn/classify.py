@@ -40,7 +40,7 @@ _TABLES_AT_ONCE = 40
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierRequest:
-    """What `db.classify` is asked for, besides the cost."""
+    """The arguments of `db.classify` besides the cost."""
 
     target: str
     features: Sequence[str] | None = None
@@ -84,7 +84,7 @@ class Task:
 
     @property
     def setting(self) -> Setting:
-        """What the fit may know of the rows."""
+        """The public part of the rows."""
         coded = self.domain.coded
         return Setting(self.layout, 1 << coded.bits, coded.reach, self.domain.table.neighbours)
 
@@ -180,7 +180,7 @@ def _ordered(target: str, values: Sequence[Label], positive: object) -> tuple[tu
     """Return the classes, the positive one last, and the place of each value among them."""
     if len(values) < _TWO:
         raise InvalidError(
-            f"The target {show_name(target)} has one public value, so there is nothing to predict.",
+            f"The target {show_name(target)} has one public value, and a classifier needs two.",
             argument="target",
             hint="List all its values in the policy.",
         )
@@ -316,4 +316,4 @@ def refuse_costs(request: ClassifierRequest, costs: Mapping[str, object]) -> Non
             hint = "The marginals have fixed it; leave it out."
             raise InvalidError(f"{name} cannot be combined with marginals.", argument=name, hint=hint)
     if request.share:
-        raise RefusedError("The accuracy needs rows, and marginals have none.", hint="Leave out accuracy.")
+        raise RefusedError("Marginals cannot estimate the accuracy, which needs rows.", hint="Leave out accuracy.")

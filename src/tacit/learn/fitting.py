@@ -8,8 +8,8 @@ Steps 1 and 2 give the number of rows, the shares of the classes, and naive Baye
 noise (`rates`). Each round of step 3 releases by how much the model misses in each cell, and moves the weights. The
 noisy number of rows decides how: let x be the number of rows for each unit of noise and cell. More signal means more
 rounds and a larger limit of a residual. Naive Bayes puts the other half of the cost into the counts instead; it is
-chosen for more than two classes, and if Laplace noise leaves less than `_LEAST_PURE` rows for each unit of noise. With Laplace
-noise, whose rounds add up their noise and not its square, step 2 is left out and step 3 has `_PURE_ROUNDS` rounds.
+chosen for more than two classes, and if x is below `_LEAST_PURE` with Laplace noise. Rounds of Laplace noise add up its
+scale and not its square. So with it, step 2 is left out, and step 3 has `_PURE_ROUNDS` rounds.
 
 Everything below works on released numbers alone, except the calls of `private_sums`. The constants follow trials on 40
 generated tables of 3,000 to 60,000 rows and 4 to 13 correlated columns of 2 to 45 codes, with classes of 10 to 50 %, at
@@ -61,7 +61,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is public about the rows: their weights, the neighbour relation and the layout of their cells."""
+    """The public part of the rows: their weights, the neighbour relation and the layout of their cells."""
 
     layout: Layout
     scale: int

@@ -16,7 +16,8 @@ as the weights do: the same ratios give them. The noise is discrete in steps of 
 quantile visibly.
 
 The weights of naive Bayes are near θ, shrunk to 0. The intervals are of θ, not of what shrinking expects; and of this
-table, not of a population. The weights of logistic regression depend on noise in each round, so they have none.
+table, not of a population. The weights of logistic regression depend on noise in each round, so no interval is proved
+for them.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def ratio(one: Ends, two: Ends, miss: float) -> Ends:
 
     >>> low, high = ratio((100.0, 1.0), (50.0, 1.0), 0.05)
     >>> round(low, 3), round(high, 3)
-    (1.914, 2.092)
+    (1.915, 2.091)
     >>> ratio((100.0, 1.0), (0.0, 1.0), 0.05)[1]
     inf
     """

@@ -178,7 +178,7 @@ class Classifier:
 
     @property
     def intervals(self) -> dict[str, Ends] | dict[Label, dict[str, Ends]] | None:
-        """The interval of the log-odds behind each coefficient, by its name; None if the method has none.
+        """The interval of the log-odds behind each coefficient, by its name; None without a proof.
 
         For naive Bayes it is of log(a/b) - log(A/B) in the table that was read: a rows of the class and b others in
         the cell, A and B in all. The coefficient is shrunk to 0, so it may be outside. With more than two classes there
@@ -191,7 +191,7 @@ class Classifier:
 
     @property
     def why_no_intervals(self) -> str | None:
-        """Why there are no intervals, or None if there are."""
+        """Return the reason why there are no intervals; None if there are intervals."""
         if self.ends is not None:
             return None
         return WHY_NONE if self.method == "logistic regression" else WHY_NONE_OF_MARGINALS

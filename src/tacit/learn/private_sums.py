@@ -89,7 +89,7 @@ def layout_of(sizes: Sequence[int], features: Sequence[int], target: int, classe
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """How far one unit moves a sum, in L1 and in squared L2, and in how many coordinates."""
+    """The largest change of a sum by one unit, in L1 and in squared L2, and in how many coordinates."""
 
     l1: int
     l2_squared: int
@@ -170,7 +170,7 @@ def prediction_counts(rows: CodedRows, layout: Layout, weights: Floats, intercep
 def weight_steps(weights: Floats, intercepts: Floats) -> Ints:
     """Return weights and, last, the intercept of each score, as integer steps; no number raises."""
     every = np.concatenate([weights, intercepts[:, None]], axis=1)
-    return np.rint(np.clip(np.nan_to_num(every), -_FAR, _FAR) * _STEPS).astype(np.int64)
+    return np.asarray(np.rint(np.clip(np.nan_to_num(every), -_FAR, _FAR) * _STEPS), dtype=np.int64)
 
 
 def row_scores(codes: Codes, layout: Layout, steps: Ints) -> Ints:
