@@ -98,6 +98,7 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 	$(PY) bench/high_dimensional_rows.py
 	$(PY) bench/high_dimensional_itemsets.py
 	$(PY) bench/operations.py
+	$(PY) bench/high_dimensional_classify.py
 	$(PY) bench/shell.py
 	$(PY) bench/high_dimensional_marginals.py
 

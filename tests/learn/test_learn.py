@@ -8,18 +8,24 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
-from sklearn.metrics import roc_auc_score
+from sklearn.base import clone, is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import tacit as tc
 from tacit.guarantees.events import Neighbours
 from tacit.learn import Classifier, LogisticRegression
-from tacit.learn.fitting import Method, fit
-from tacit.learn.model import _sum
+from tacit.learn.columns import Label
+from tacit.learn.fitting import Method, Setting, fit
+from tacit.learn.model_file import _sum
+from tacit.learn.noise_budget import concentrated_budget, pure_budget
+from tacit.learn.private_sums import layout_of
 from tacit.synthetic.coded_rows import ArrayRows
 
-BOUNDS: dict[str, tuple[float, float] | list[str | int | float | bool]] = {"age": (0, 100), "town": ["a", "b", "c"]}
+BOUNDS: dict[str, tuple[float, float] | list[Label]] = {"age": (0, 100), "town": ["a", "b", "c"]}
 
 
 def people(size: int) -> tuple[dict[str, list[object]], list[int]]:
@@ -56,21 +62,55 @@ def test_frames_of_all_kinds_give_the_same_scores() -> None:
 
 @pytest.mark.parametrize("method", ["naive Bayes", "logistic regression"])
 @pytest.mark.parametrize("neighbours", ["add/remove", "change one"])
-def test_each_method_finds_a_strong_column(method: Method, neighbours: Neighbours) -> None:
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+def test_each_method_finds_a_strong_column(method: Method, neighbours: Neighbours, law: str) -> None:
     random = np.random.default_rng(1)
     y = random.integers(0, 2, 5_000)
     codes = np.stack([y ^ (random.random(5_000) < 0.1), random.integers(0, 4, 5_000), y], axis=1).astype(np.uint16)
     rows = ArrayRows(codes, np.ones(5_000, dtype=np.int64), (2, 4, 2))
-    result = fit(rows, [0, 1], 2, rho=Fraction(1, 2), neighbours=neighbours, method=method)
+    setting = Setting(layout_of((2, 4, 2), [0, 1], 2, (0, 1)), 1, 1, neighbours)
+    budget = pure_budget(Fraction(1)) if law == "laplace" else concentrated_budget(Fraction(1, 2))
+    result = fit(rows, setting, budget, method=method, accuracy=Fraction(1, 10))
     assert result.method == method
-    assert 3 < result.weights[1] - result.weights[0] < 5.5  # the truth is 2·ln 9 = 4.4
-    assert np.abs(result.weights[2:]).max() < 0.5
-    assert abs(result.rows - 5_000) < 200  # 40 standard deviations
+    weights = result.weights[0]
+    assert 3 < weights[1] - weights[0] < 5.5  # the truth is 2·ln 9 = 4.4
+    assert np.abs(weights[2:]).max() < 0.5
+    assert abs(result.tables.size - 5_000) < 200  # 40 standard deviations
+    assert result.right is not None
+    assert abs(result.right[0] / (result.right[0] + result.right[1]) - 0.9) < 0.05
 
 
-def test_few_rows_choose_naive_bayes_and_many_logistic_regression() -> None:
-    assert fitted(epsilon=0.01).model_.method == "naive Bayes"
-    assert fitted(epsilon=8).model_.method == "logistic regression"
+def test_without_delta_few_rows_choose_naive_bayes_and_many_logistic_regression() -> None:
+    assert fitted(epsilon=0.01, delta=None).model_.method == "naive Bayes"
+    model = fitted(epsilon=8, delta=None)
+    assert model.model_.method == "logistic regression"
+    assert model.model_.cost == tc.PureDP(epsilon=8)
+    assert roc_auc_score(Y, model.decision_function(X)) > 0.85
+
+
+def test_epsilon_and_bounds_have_no_default_and_delta_has() -> None:
+    with pytest.raises(TypeError, match="epsilon"):
+        LogisticRegression(bounds=BOUNDS)  # type: ignore[call-arg]
+    assert tc.learn.LogisticRegression(epsilon=1, bounds=BOUNDS).fit(X, Y).model_.cost == tc.PureDP(epsilon=1)
+
+
+def test_pipelines_and_parameters_work() -> None:
+    model = make_pipeline(FunctionTransformer(), LogisticRegression(epsilon=8, delta=1e-6, bounds=BOUNDS))
+    model.set_params(logisticregression__epsilon=16).fit(pd.DataFrame(X), Y)
+    assert accuracy_score(Y, model.predict(pd.DataFrame(X))) > 0.75
+    assert is_classifier(model)
+
+
+def test_a_fitted_model_works_where_scikit_learn_takes_fitted_ones() -> None:
+    model, frame = fitted().model_, pd.DataFrame(X)
+    assert is_classifier(model)
+    assert (
+        accuracy_score(Y, make_pipeline(FunctionTransformer(), FrozenEstimator(model)).fit(frame, Y).predict(frame))
+        > 0.75
+    )
+    assert log_loss(Y, model.predict_proba(frame)) < 0.6
+    with pytest.raises(tc.RefusedError, match="is fitted"):
+        model.fit(frame, Y)
 
 
 def test_scikit_learn_can_clone_and_validate() -> None:
@@ -106,7 +146,7 @@ def test_every_edit_of_a_saved_model_is_refused(tmp_path: Path) -> None:
     record = json.loads(path.read_text())
     for field in record["model"]:
         edited = json.loads(path.read_text())
-        edited["model"][field] = 0
+        edited["model"][field] = -7
         other = tmp_path / "edited.json"
         other.write_text(json.dumps(edited))
         with pytest.raises(tc.InvalidError, match="model file"):
@@ -120,12 +160,29 @@ def test_every_edit_of_a_saved_model_is_refused(tmp_path: Path) -> None:
     ("field", "value"),
     [
         ("weights", [1.0]),
-        ("intercept", float("nan")),
+        ("weights", [[1.0]]),
+        ("weights", [["1"] * 15]),
+        ("weights", [[True] * 15]),
+        ("intercepts", [1e999]),
+        ("intercepts", [0.0, 0.0]),
         ("classes", [1]),
+        ("classes", [1, 1]),
+        ("classes", [0, 1, 2]),
+        ("classes", [0, {"date": 5}]),
+        ("classes", [0, {"__class__": "os"}]),
         ("method", "tree"),
         ("columns", []),
-        ("columns", [{"name": "a", "values": [], "edges": []}]),
-        ("epsilon", "1"),
+        ("columns", [{"name": "a", "values": [], "edges": [], "missing": 0, "other": 0}]),
+        ("columns", [{"name": "a", "values": ["x"] * 14, "edges": [], "missing": 14, "other": 14}]),
+        ("columns", [{"name": "a", "values": [], "edges": [0, 1], "missing": 2**31, "other": 0}]),
+        ("cost", {"epsilon": "1", "delta": 0}),
+        ("cost", {"epsilon": -1, "delta": 0}),
+        ("cost", {"sigma": 1}),
+        ("intervals", [[[0, 1]]]),
+        ("confidence", 2),
+        ("accuracy", [0.5]),
+        ("receipt", []),
+        ("rows", None),
     ],
 )
 def test_fields_are_checked_even_if_the_checksum_fits(tmp_path: Path, field: str, value: object) -> None:
@@ -142,7 +199,8 @@ def test_fields_are_checked_even_if_the_checksum_fits(tmp_path: Path, field: str
     [
         ({"epsilon": 0}, "epsilon"),
         ({"epsilon": float("nan")}, "epsilon"),
-        ({"delta": 0}, "delta"),
+        ({"delta": -1}, "delta"),
+        ({"delta": 1}, "delta"),
         ({"bounds": {}}, "bounds"),
         ({"bounds": {"age": None}}, "bounds"),
         ({"bounds": {"age": (1, 0)}}, "bounds"),

@@ -61,6 +61,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     query_commands.marginals,
     synthesis_commands.synthesize,
     itemset_commands.itemsets,
+    query_commands.classify,
     query_commands.limits,
     query_commands.bounds,
     mechanism_commands.release,

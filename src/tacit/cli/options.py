@@ -153,6 +153,30 @@ RowsOutOption = Annotated[
     str | None,
     typer.Option("--out", help="A file for the rows: .csv, .parquet or .json; without it, CSV goes to stdout."),
 ]
+TargetArgument = Annotated[str, typer.Argument(help="The column to predict; its public values are the classes.")]
+FeaturesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--features",
+        help="The columns to predict from, such as age,sex; may be repeated. By default all public columns.",
+    ),
+]
+PositiveOption = Annotated[
+    str | None, typer.Option(help="The value whose log-odds the scores are; by default the second public value.")
+]
+ClassifierMethodOption = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        help="logistic regression or naive Bayes; by default the noisy number of rows decides between them.",
+    ),
+]
+AccuracyOption = Annotated[
+    float | None, typer.Option(help="The share of the cost for an estimate of the accuracy, such as 0.05.")
+]
+SaveOption = Annotated[
+    str | None, typer.Option(help="A file for the model: JSON, which tc.learn.Classifier.load reads.")
+]
 ByOption = Annotated[list[str] | None, typer.Option(help="A column to group by as well; may be repeated.")]
 PlanOnlyOption = Annotated[bool, typer.Option("--plan", help="Print the cost and the expected error; spend nothing.")]
 BasketOption = Annotated[

@@ -245,6 +245,52 @@ def marginals(  # noqa: PLR0913 - one for each option
     raise typer.Exit(group.run(access, counted, files, json=json, yes=yes, plan=plan))
 
 
+def classify(  # noqa: PLR0913 - one for each option
+    policy: options.PolicyArgument,
+    target: options.TargetArgument,
+    *,
+    features: options.FeaturesOption = None,
+    positive: options.PositiveOption = None,
+    bins: options.ColumnBinsOption = None,
+    method: options.ClassifierMethodOption = None,
+    accuracy: options.AccuracyOption = None,
+    where: options.WhereOption = None,
+    table: options.PrivateTableOption = None,
+    epsilon: options.EpsilonOption = None,
+    delta: options.DeltaOption = 0.0,
+    rho: options.RhoOption = None,
+    confidence: options.ConfidenceOption = 0.95,
+    reach: options.WholeReachOption = None,
+    plan: options.PlanOnlyOption = False,
+    analyst: options.AnalystOption = "",
+    ledger: options.LedgerOption = None,
+    timeout: options.TimeoutOption = None,
+    memory: options.MemoryOption = None,
+    threads: options.ThreadsOption = None,
+    temporary: options.TemporaryOption = None,
+    request: options.RequestOption = None,
+    yes: options.YesOption = False,
+    chart: options.ChartOption = None,
+    save: options.SaveOption = None,
+    force: options.ForceOption = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Fit a private classifier that predicts a column from others, and save it."""
+    from tacit.cli import classify as group  # noqa: PLC0415 - heavy
+    from tacit.cli import marginals, query  # noqa: PLC0415 - heavy
+
+    cost = {"epsilon": epsilon, "delta": delta or None, "rho": rho}
+    rows = {"where": where, "table": table, "reach": reach, "confidence": confidence}
+    task = {"target": target, "features": group.read_features(features), "bins": marginals.read_bins(bins)}
+    fitted = group.ClassifierOptions(
+        arguments={**task, "method": method, "accuracy": accuracy, **rows, **cost}, positive=positive, request=request
+    )
+    settings = {"timeout": timeout, "memory": memory, "threads": threads, "temporary": temporary}
+    access = query.Access(policy=policy, ledger=ledger, analyst=analyst, settings=settings)
+    files = group.ModelFiles(chart=chart, save=save, force=force)
+    raise typer.Exit(group.run(access, fitted, files, json=json, yes=yes, plan=plan))
+
+
 def limits(  # noqa: PLR0913 - one for each option
     policy: options.PolicyArgument,
     sql: options.LimitsSqlArgument = None,

@@ -27,8 +27,8 @@ def coefficient_chart(model: Classifier) -> alt.LayerChart | alt.ConcatChart:
     row, names = model.weights[-1], model.coefficient_names
     order = sorted(int(place) for place in np.argsort(-np.abs(row), kind="stable")[:_MOST])
     ends = [(row[p], row[p]) if model.ends is None else model.ends[-1][p] for p in order]
-    low = [end[0] if isfinite(end[0]) else row[p] for p, end in zip(order, ends, strict=True)]
-    high = [end[1] if isfinite(end[1]) else row[p] for p, end in zip(order, ends, strict=True)]
+    drawn = [end if all(map(isfinite, end)) else (row[p], row[p]) for p, end in zip(order, ends, strict=True)]
+    low, high = [float(end[0]) for end in drawn], [float(end[1]) for end in drawn]
     column = NoisyColumn(name="weight", values=[float(row[p]) for p in order], low=low, high=high)
     note = (
         "Each whisker is an interval of the log-odds before shrinking." if model.ends is not None else model.lines[-1]

@@ -19,9 +19,9 @@ from tacit.learn.intervals import Ends, cell_intervals, right_share
 from tacit.learn.model import Accuracy, Classifier
 from tacit.learn.noise_budget import NoiseBudget, concentrated_budget, pure_budget
 from tacit.learn.private_sums import Layout, layout_of
-from tacit.query.aggregates.statistic import miss_rate
 from tacit.query.expressions import Expression
 from tacit.query.policy import TablePolicy
+from tacit.query.results.intervals import read_confidence
 from tacit.session import Session, unspent
 from tacit.synthetic.coded_rows import CodedRows
 from tacit.synthetic.cost import ReleaseCost, cost_of_release
@@ -40,7 +40,7 @@ _TABLES_AT_ONCE = 40
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierRequest:
-    """What `db.classify` is asked for, besides the cost."""
+    """The arguments of `db.classify` besides the cost."""
 
     target: str
     features: Sequence[str] | None = None
@@ -84,7 +84,7 @@ class Task:
 
     @property
     def setting(self) -> Setting:
-        """What the fit may know of the rows."""
+        """The public part of the rows."""
         coded = self.domain.coded
         return Setting(self.layout, 1 << coded.bits, coded.reach, self.domain.table.neighbours)
 
@@ -109,7 +109,7 @@ def release_classifier(
     with unspent():
         policy, where = rows_of(session, request.where, request.table)
         task = task_of(policy, where, request)
-        miss_rate(request.confidence)
+        read_confidence(request.confidence)
         cost = cost_of_release(session, epsilon=epsilon, delta=delta, rho=rho)
         method = _method(request, task)
         budget = _budget(cost, task.setting, request.share)
@@ -180,7 +180,7 @@ def _ordered(target: str, values: Sequence[Label], positive: object) -> tuple[tu
     """Return the classes, the positive one last, and the place of each value among them."""
     if len(values) < _TWO:
         raise InvalidError(
-            f"The target {show_name(target)} has one public value, so there is nothing to predict.",
+            f"The target {show_name(target)} has one public value, and a classifier needs two.",
             argument="target",
             hint="List all its values in the policy.",
         )
@@ -241,7 +241,14 @@ def _plan(request: ClassifierRequest, task: Task, cost: ReleaseCost, budget: Noi
             f"The accuracy gets {float(request.share):.0%} of the cost; it is measured on the rows of the fit."
         )
     error = {"a count by class, if all of the cost measured the counts": noise}
-    return ReleasePlan(question=task.question, cost=cost.guarantee, error=error, memory=memory, notes=tuple(notes))
+    return ReleasePlan(
+        question=task.question,
+        cost=cost.guarantee,
+        error=error,
+        memory=memory,
+        notes=tuple(notes),
+        events=(cost.event,),
+    )
 
 
 def content_of(found: Fit, budget: NoiseBudget, confidence: float) -> dict[str, object]:
@@ -309,4 +316,4 @@ def refuse_costs(request: ClassifierRequest, costs: Mapping[str, object]) -> Non
             hint = "The marginals have fixed it; leave it out."
             raise InvalidError(f"{name} cannot be combined with marginals.", argument=name, hint=hint)
     if request.share:
-        raise RefusedError("The accuracy needs rows, and marginals have none.", hint="Leave out accuracy.")
+        raise RefusedError("Marginals cannot estimate the accuracy, which needs rows.", hint="Leave out accuracy.")

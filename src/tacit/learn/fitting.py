@@ -8,8 +8,8 @@ Steps 1 and 2 give the number of rows, the shares of the classes, and naive Baye
 noise (`rates`). Each round of step 3 releases by how much the model misses in each cell, and moves the weights. The
 noisy number of rows decides how: let x be the number of rows for each unit of noise and cell. More signal means more
 rounds and a larger limit of a residual. Naive Bayes puts the other half of the cost into the counts instead; it is
-chosen for more than two classes, and if Laplace noise leaves less than `_LEAST_PURE` rows for each unit of noise. With Laplace
-noise, whose rounds add up their noise and not its square, step 2 is left out and step 3 has `_PURE_ROUNDS` rounds.
+chosen for more than two classes, and if x is below `_LEAST_PURE` with Laplace noise. Rounds of Laplace noise add up its
+scale and not its square. So with it, step 2 is left out, and step 3 has `_PURE_ROUNDS` rounds.
 
 Everything below works on released numbers alone, except the calls of `private_sums`. The constants follow trials on 40
 generated tables of 3,000 to 60,000 rows and 4 to 13 correlated columns of 2 to 45 codes, with classes of 10 to 50 %, at
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import isqrt, log2, sqrt
+from math import isqrt, log2
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -31,7 +31,7 @@ from tacit.arrays import Floats
 from tacit.guarantees.events import Neighbours
 from tacit.learn import private_sums
 from tacit.learn.noise_budget import NoiseBudget, Schedule, approximate_budget
-from tacit.learn.private_sums import GRID, OFFSET, UNIT, Layout, Moved
+from tacit.learn.private_sums import GRID, LEAST, OFFSET, UNIT, Layout, Moved
 from tacit.learn.rates import Tables, centred, column_shares, levelled, naive_bayes, pooled, shrunk, tables_of
 from tacit.synthetic.coded_rows import CodedRows
 
@@ -61,7 +61,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is public about the rows: their weights, the neighbour relation and the layout of their cells."""
+    """The public part of the rows: their weights, the neighbour relation and the layout of their cells."""
 
     layout: Layout
     scale: int
@@ -74,7 +74,7 @@ class Setting:
         return self.reach * self.scale
 
     def counts(self, multipliers: Sequence[int] | None = None) -> Moved:
-        """Return how far one unit moves the counts by class; without multipliers, in any release of them."""
+        """Return how far one unit moves the counts by class; without multipliers, in the first release of them."""
         some = [UNIT] * len(self.layout.sizes) if multipliers is None else multipliers
         return private_sums.counts_moved(some, self.weight, self.neighbours, self.layout.cells * self.layout.number)
 
@@ -90,10 +90,12 @@ class Setting:
         """Return all schedules of draws that a fit may choose, each with the least sum that is drawn."""
         rest, number = 1 - accuracy, len(self.layout.sizes)
         test = [(accuracy, self.predictions())] if accuracy else []
-        table = (TABLES * rest, self.counts([1] * number))
-        least = self.residuals(int(min(_CLIPS) * GRID), [1] * number)
-        found: list[Schedule] = [(table, (rest - TABLES * rest, self.counts([1] * number)), *test)]
-        found += [(table, table, *[(RESIDUALS * rest / rounds, least)] * rounds, *test) for rounds in ROUNDS]
+        table, least = (TABLES * rest, self.counts()), self.counts([LEAST] * number)
+        residuals = self.residuals(int(min(_CLIPS) * GRID), [LEAST] * number)
+        found: list[Schedule] = [(table, (rest - TABLES * rest, least), *test)]
+        for rounds in ROUNDS:
+            each = (RESIDUALS * rest / rounds, residuals)
+            found.append((table, (TABLES * rest, least), *[each] * rounds, *test))
         return tuple(found)
 
     def check(self, budget: NoiseBudget, accuracy: Fraction) -> None:
@@ -178,17 +180,17 @@ class _Fitting:
         return tables_of(noisy / unit, noise / unit, self.layout)
 
     def _again(self, tables: Tables, share: Fraction, left: Fraction) -> Tables:
-        """Return the counts with a second reading that favours columns that predict; `left` is the cost that is left."""
+        """Return the counts with a second reading that favours useful columns; `left` is the cost that is left."""
         return pooled(tables, self._counts(self._multipliers(tables, left), share), self.layout)
 
     def _multipliers(self, tables: Tables, left: Fraction) -> list[int]:
-        """Return multipliers whose squares (for Laplace noise: whose sum) are at most those of UNIT in each column."""
+        """Return multipliers, LEAST or more, that spend about as much as UNIT in each column."""
         moved = self.setting.counts([UNIT] * len(self.layout.sizes))
         noise = self.budget.deviation(moved, left) / (self.setting.scale * UNIT)
         shares = column_shares(shrunk(tables, self.layout)[1], tables, noise, self.layout)
         if self.budget.law == "laplace":
             shares = (np.sqrt(shares) / np.sqrt(shares).mean()) ** 2
-        return [max(1, isqrt(int(UNIT**2 * share))) for share in shares]
+        return [max(LEAST, isqrt(int(UNIT**2 * share))) for share in shares]
 
     def _naive_bayes(self, tables: Tables) -> Fit:
         weights, intercepts = naive_bayes(shrunk(tables, self.layout)[0], tables)

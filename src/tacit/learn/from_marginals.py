@@ -34,7 +34,7 @@ def classifier_of_marginals(marginals: object, request: ClassifierRequest) -> Cl
     """Return ridge regression if the marginals have all pairs, otherwise naive Bayes from those with the target.
 
     Args:
-        marginals: what `db.marginals` returned: `m["a", "b"]` has the counts of a pair and their variance.
+        marginals: the release of `db.marginals`; `m["a", "b"]` has the counts of a pair and their variance.
         request: the target, the features and the method.
     """
     names = _names(marginals, request)

@@ -11,11 +11,13 @@ with the probability of |N(0, 1)| ≤ z, since â - r·b̂ is normal around 0 (F
 For Laplace noise, a and b are each within the quantile of half the miss rate, by Bonferroni; the ratio follows. Sums of
 several Laplace variables have lighter tails than one of the same variance, so they use its quantile too.
 θ gets an interval of log(a/b) that misses with 9/10 of the rate, less one of log(A/B) that misses with 1/10: together
-the miss rate, by Bonferroni. With more than two classes θ has the rates a/(a + b) and A/(A + B) in place of the odds, as
-the weights do: the same ratios give them. The noise is discrete in steps of at most 1/16 row, which changes no quantile visibly.
+the miss rate, by Bonferroni. With more than two classes θ has the rates a/(a + b) and A/(A + B) in place of the odds,
+as the weights do: the same ratios give them. The noise is discrete in steps of at most 1/20 row, which changes no
+quantile visibly.
 
 The weights of naive Bayes are near θ, shrunk to 0. The intervals are of θ, not of what shrinking expects; and of this
-table, not of a population. The weights of logistic regression depend on noise in each round, so they have none.
+table, not of a population. The weights of logistic regression depend on noise in each round, so no interval is proved
+for them.
 """
 
 from __future__ import annotations
@@ -75,7 +77,7 @@ def ratio(one: Ends, two: Ends, miss: float) -> Ends:
 
     >>> low, high = ratio((100.0, 1.0), (50.0, 1.0), 0.05)
     >>> round(low, 3), round(high, 3)
-    (1.914, 2.092)
+    (1.915, 2.091)
     >>> ratio((100.0, 1.0), (0.0, 1.0), 0.05)[1]
     inf
     """

@@ -26,7 +26,7 @@ from tacit.learn.noise_budget import NoiseBudget, pure_budget
 from tacit.learn.private_sums import layout_of
 from tacit.synthetic.coded_rows import ArrayRows
 
-Bound: TypeAlias = tuple[float, float] | list[Label]
+Bound: TypeAlias = tuple[float, float] | Sequence[Label]
 _NAMES = ("epsilon", "bounds", "delta", "classes", "bins", "neighbours")
 
 

@@ -124,7 +124,7 @@ class Classifier:
             hint="Put it into sklearn.frozen.FrozenEstimator, or fit another by db.classify.",
         )
 
-    def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: ARG002, FBT001, FBT002, PLR6301
+    def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: ARG002, FBT001, FBT002
         """Return the parameters of a fit: none."""
         return {}
 
@@ -146,7 +146,8 @@ class Classifier:
         """Return the likeliest label for each row."""
         scores = self._scores(X)
         place = (scores[0] > 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
-        return self.classes_[place]
+        labels: npt.NDArray[np.generic] | npt.NDArray[np.object_] = self.classes_[place]
+        return labels
 
     def score(self, X: object, y: Sequence[object]) -> float:  # noqa: N803
         """Return the share of rows whose label is predicted; not private for these rows."""
@@ -177,7 +178,7 @@ class Classifier:
 
     @property
     def intervals(self) -> dict[str, Ends] | dict[Label, dict[str, Ends]] | None:
-        """The interval of the log-odds behind each coefficient, by its name; None if the method has none.
+        """The interval of the log-odds behind each coefficient, by its name; None without a proof.
 
         For naive Bayes it is of log(a/b) - log(A/B) in the table that was read: a rows of the class and b others in
         the cell, A and B in all. The coefficient is shrunk to 0, so it may be outside. With more than two classes there
@@ -190,7 +191,7 @@ class Classifier:
 
     @property
     def why_no_intervals(self) -> str | None:
-        """Why there are no intervals, or None if there are."""
+        """Return the reason why there are no intervals; None if there are intervals."""
         if self.ends is not None:
             return None
         return WHY_NONE if self.method == "logistic regression" else WHY_NONE_OF_MARGINALS

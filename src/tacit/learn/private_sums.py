@@ -43,9 +43,11 @@ from tacit.synthetic.coded_rows import CodedRows, Codes, Counts
 
 GRID = 1024
 """Steps of a residual of 1."""
-UNIT = 16
+UNIT = 64
 """The multiplier of a column that gets no more and no less than its share."""
-OFFSET = 4
+LEAST = 20
+"""The smallest multiplier that a fit uses."""
+OFFSET = 16
 """The multiplier k₀ of the residual without a column."""
 _EXACT = 1 << 53
 _FAR, _STEPS, _PLACES = 32, 2**16, 2**8
@@ -87,7 +89,7 @@ def layout_of(sizes: Sequence[int], features: Sequence[int], target: int, classe
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """How far one unit moves a sum, in L1 and in squared L2, and in how many coordinates."""
+    """The largest change of a sum by one unit, in L1 and in squared L2, and in how many coordinates."""
 
     l1: int
     l2_squared: int
@@ -143,10 +145,8 @@ def residual_sums(
     steps = weight_steps(weights[None], np.array([intercept]))
     classes = np.array(layout.classes)
     for codes, amounts in rows.batches():
-        label = classes[codes[:, layout.target]]
-        known = label >= 0
-        some, heavy = codes[known], amounts[known]
-        exact = residuals(row_scores(some, layout, steps)[0], label[known])
+        some, heavy, label = _with_class(codes, amounts, classes[codes[:, layout.target]])
+        exact = residuals(row_scores(some, layout, steps)[0], label)
         cells[-1] += OFFSET * int((exact * heavy).sum())
         clipped = np.clip(exact, -clip, clip) * heavy
         for place, column in enumerate(layout.features):
@@ -159,27 +159,35 @@ def prediction_counts(rows: CodedRows, layout: Layout, weights: Floats, intercep
     """Return the exact weights of the rows whose class is predicted, and of the others, times OFFSET."""
     steps, total, classes = weight_steps(weights, intercepts), np.zeros(2, dtype=np.int64), np.array(layout.classes)
     for codes, amounts in rows.batches():
-        label = classes[codes[:, layout.target]]
-        known = label >= 0
-        scores = row_scores(codes[known], layout, steps)
+        some, heavy, label = _with_class(codes, amounts, classes[codes[:, layout.target]])
+        scores = row_scores(some, layout, steps)
         guess = (scores[0] > 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
-        right = guess == label[known]
-        total += OFFSET * np.array([int(amounts[known][right].sum()), int(amounts[known][~right].sum())])
+        right = guess == label
+        total += OFFSET * np.array([int(heavy[right].sum()), int(heavy[~right].sum())])
     return total
 
 
 def weight_steps(weights: Floats, intercepts: Floats) -> Ints:
     """Return weights and, last, the intercept of each score, as integer steps; no number raises."""
     every = np.concatenate([weights, intercepts[:, None]], axis=1)
-    return np.rint(np.clip(np.nan_to_num(every), -_FAR, _FAR) * _STEPS).astype(np.int64)
+    return np.asarray(np.rint(np.clip(np.nan_to_num(every), -_FAR, _FAR) * _STEPS), dtype=np.int64)
 
 
 def row_scores(codes: Codes, layout: Layout, steps: Ints) -> Ints:
     """Return the scores of each row in integer steps, scores by rows."""
     total = np.repeat(steps[:, -1:], len(codes), axis=1)
     for column, start in zip(layout.features, layout.starts, strict=False):
-        total += steps[:, start + codes[:, column].astype(np.int64)]
+        cells = codes[:, column].astype(np.int64)
+        cells += start
+        for score, weights in zip(total, steps, strict=True):
+            score += weights.take(cells)  # noqa: PLW2901 - a view of the total
     return total
+
+
+def _with_class(codes: Codes, amounts: Counts, label: Ints) -> tuple[Codes, Counts, Ints]:
+    """Return the rows that have a class, with their weights and classes; each column stays one block of memory."""
+    known = label >= 0
+    return (codes, amounts, label) if known.all() else (codes.T[:, known].T, amounts[known], label[known])
 
 
 def residuals(scores: Ints, labels: Ints) -> Ints:
