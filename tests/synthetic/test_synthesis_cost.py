@@ -11,7 +11,6 @@ import pytest
 
 import tacit as tc
 from tacit.noise import SYSTEM, BitSource
-from tacit.synthetic import pair_tables
 from tacit.synthetic.coded_rows import Counts
 from tacit.synthetic.cost import rho_of
 from tacit.synthetic.pair_tables import TableNoise
