@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 import tacit as tc
-from tacit.noise import BitSource
-from tacit.synthetic import pair_tables
+from tacit.noise import SYSTEM, BitSource
 from tacit.synthetic.coded_rows import Counts
 from tacit.synthetic.cost import rho_of
 from tacit.synthetic.pair_tables import TableNoise
@@ -25,7 +24,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[TableNoise]:
     noises: list[TableNoise] = []
     draw = TableNoise.draw
 
-    def noted(self: TableNoise, size: int, bits: BitSource = pair_tables.SYSTEM) -> Counts:
+    def noted(self: TableNoise, size: int, bits: BitSource = SYSTEM) -> Counts:
         if not any(self is other for other in noises):
             noises.append(self)
         return draw(self, size, bits)
