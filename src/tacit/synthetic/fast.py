@@ -14,8 +14,8 @@ whole (`pair_tables`; adaptive composition). The law is public: the one of the s
               the truth at most 0.1 before any shrinking; otherwise stage 1 has all
 
 The limit was chosen on generated tables (10 random networks and hidden classes of 20,000 rows, ε 1 to 10: triples
-raised the AUROC below 0.12 and not above); the shares were set by judgement. Columns, pairs and triples have a public size, so the
-events, the time and the size of the content depend on the data through the noisy number of rows only.
+raised the AUROC below 0.12 and not above); the shares were set by judgement. Columns, pairs and triples have a public
+size, so the events, the time and the size of the content depend on the data through the noisy number of rows only.
 """
 
 from __future__ import annotations
