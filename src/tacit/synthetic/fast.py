@@ -13,8 +13,9 @@ whole (`pair_tables`; adaptive composition). The law is public: the one of the s
     stage 2   1/4 of the rest: triples with the target, if the noisy number of rows makes their expected distance from
               the truth at most 0.1 before any shrinking; otherwise stage 1 has all
 
-The shares and the limit were chosen on generated tables. Columns, pairs and triples have a public size, so the
-events, the time and the size of the content depend on the data through the noisy number of rows only.
+The limit was chosen on generated tables (10 random networks and hidden classes of 20,000 rows, ε 1 to 10: triples
+raised the AUROC below 0.12 and not above); the shares were set by judgement. Columns, pairs and triples have a public
+size, so the events, the time and the size of the content depend on the data through the noisy number of rows only.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def fast_content(  # noqa: PLR0913 - the shape of both modes
 
 @dataclass(slots=True)
 class _Purse:
-    """What is left of the cost; every part is taken once."""
+    """The rest of the cost; every part is taken once."""
 
     law: Law
     left: Fraction
