@@ -31,7 +31,7 @@ from tacit.guarantees.filters import Budget, Spent
 from tacit.ledger import ANSWERED, PENDING, LedgerEntry, Request, Ticket, check_name
 from tacit.ledger.changes import append, change_budget, change_limit, change_policy, change_version, check_clock
 from tacit.ledger.policies import Policies
-from tacit.ledger.records import Account, Head, Record, decode_total
+from tacit.ledger.records import Account, Head, Record, decode_total, key_name
 from tacit.ledger.schema import CHARGES, DERIVED, RECORDS, REQUESTS, SqlTables, damaged, read_head
 from tacit.ledger.seals import check_not_sealed
 from tacit.ledger.sizes import new_sizes, recorded_size
@@ -152,6 +152,13 @@ class SqlLedger:
             check_not_sealed(head, self.name)
             self._check_version(head)
             return self._find_answer(connection, head, request)
+
+    def charged_as(self, analyst: str, key: str) -> int | None:
+        """Return the number of an analyst's newest charge under a request key, answered or not; None without one."""
+        check_name(analyst, "analyst")
+        with self._reading() as (connection, _):
+            known = SqlTables(connection, self.name).request(key_name(analyst, key))
+            return None if known is None else known[0]
 
     def charge(self, request: Request) -> Ticket:
         """Charge all events or none, on disk; if this query has a recorded answer, return it instead."""
