@@ -293,6 +293,11 @@ class Database(DatabaseVerbs):
         return charge(self._session, mechanism, note)
 
     @property
+    def analyst(self) -> str:
+        """The name of the analyst; empty without one."""
+        return self._session.analyst
+
+    @property
     def ledger(self) -> Ledger:
         """The budget and its history."""
         return self._session.ledger

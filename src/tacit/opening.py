@@ -154,13 +154,7 @@ def open_to_plan(
     return _open(policy, engine_settings, ledger, analyst or "", accept=False), True
 
 
-def open_policy(
-    policy: Policy,
-    *,
-    accept: bool = False,
-    recorded: bool = True,
-    settings: Mapping[str, object] = MappingProxyType({}),
-) -> Database:
+def open_policy(policy: Policy, *, accept: bool = False, recorded: bool = True) -> Database:
     """Open a policy that was read before; without `recorded` no ledger is opened, and what is planned stays in memory.
 
     Args:

@@ -1,7 +1,7 @@
 """The `tacit` command: its groups of commands, and `main`, which runs them.
 
-The commands are in `query_commands`, `ledger_commands`, `mechanism_commands`, `local_commands` and
-`microdata_commands`.
+The commands are in `query_commands`, `ledger_commands`, `mechanism_commands`, `local_commands`, `microdata_commands`
+and `serve_commands`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from tacit.cli import mechanism_commands, microdata_commands, query_commands
+from tacit.cli import mechanism_commands, microdata_commands, query_commands, serve_commands
 from tacit.cli.ledger_commands import ledger_app
 from tacit.cli.local_commands import local_app
 from tacit.cli.output import INTERRUPTED, SPELL, TERMINATED, print_abort, print_error, print_usage_error, print_warning
@@ -59,12 +59,14 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     microdata_commands.check,
     microdata_commands.anonymize,
     microdata_commands.attack,
+    serve_commands.serve,
 )
 """The commands that belong to no group, in the order of `tacit --help`."""
 for _command in _COMMANDS:
     app.command()(_command)
 app.add_typer(ledger_app)
 app.add_typer(local_app)
+app.add_typer(serve_commands.user_app)
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ from tacit.guarantees.events import from_json
 from tacit.guarantees.filters import Budget, Spent
 from tacit.ledger import ANSWERED, PENDING, LedgerEntry, Request, Ticket, check_name
 from tacit.ledger.changes import append, change_budget, change_limit, change_policy, change_version, check_clock
-from tacit.ledger.policies import Policies
+from tacit.ledger.policies import Policies, RecordedPolicy
 from tacit.ledger.records import Account, Head, Record, decode_total, key_name
 from tacit.ledger.schema import CHARGES, DERIVED, RECORDS, REQUESTS, SqlTables, damaged, read_head
 from tacit.ledger.seals import check_not_sealed
@@ -118,6 +118,12 @@ class SqlLedger:
         """The number of the record with which the current budget started."""
         with self._reading() as (_, head):
             return head.since
+
+    @property
+    def policy(self) -> RecordedPolicy:
+        """The recorded parts of each table's policy."""
+        with self._reading() as (_, head):
+            return head.policy
 
     @property
     def tables(self) -> frozenset[str]:
