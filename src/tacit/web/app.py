@@ -18,6 +18,7 @@ from tacit.web import problems
 from tacit.web.access import check_routes
 from tacit.web.api import ROUTERS
 from tacit.web.log import start_log
+from tacit.web.pages import PAGES
 from tacit.web.security import SecurityMiddleware
 from tacit.web.server import Server, open_server
 from tacit.web.settings import ServerSettings, read_settings
@@ -57,7 +58,7 @@ def create_app(settings: ServerSettings, opened: Server | None = None) -> FastAP
         lifespan=lifespan,
         redirect_slashes=False,
     )
-    for router in ROUTERS:
+    for router in (*PAGES, *ROUTERS):
         app.router.routes.extend(router.routes)
     app.add_middleware(SecurityMiddleware, settings=settings)
     app.add_exception_handler(HTTPException, _not_found)

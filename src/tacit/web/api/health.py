@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import Request, Response
-from fastapi.responses import HTMLResponse, PlainTextResponse
+from fastapi.responses import PlainTextResponse
 
 from tacit.errors import TacitError
 from tacit.web.access import Role, route
@@ -14,25 +14,10 @@ from tacit.web.server import Server
 
 router = guarded("health", prefix="")
 
-_HOME = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>tacit</title></head>
-<body><main><h1>tacit</h1>
-<p>This server answers questions about private data with differential privacy.</p>
-<p>Programs: the API is described in <a href="/openapi.json">/openapi.json</a>.</p>
-</main></body></html>
-"""
-
-
 class Health(Reply):
     """Whether the server runs, or is ready."""
 
     status: str
-
-
-@route(router, "GET", "/", role=Role.PUBLIC, response_class=HTMLResponse, summary="What this is")
-def home() -> Response:
-    """Return a page that says what this server is."""
-    return HTMLResponse(_HOME)
 
 
 @route(router, "GET", "/openapi.json", role=Role.PUBLIC, response_model=Reply, summary="The description of the API")
