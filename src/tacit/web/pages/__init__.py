@@ -7,6 +7,11 @@
     ask         SQL, or a form for people without SQL; the live plan; the charge
     question    an answer with its intervals and chart, its progress, its downloads
     history     what I asked, at no cost again
+    limits      reports on limits and bounds, one click from the policy's draft
+    ledger      what is left after each charge, who spent what, the check of the chain
+    policy      fields with their mistakes, the diff, accept, save
+    account     the person's tokens
+    admin       people, budgets of analysts, health, the audit log
 
 A page reads what `services` and the database return, and never a table of the data.
 """
@@ -15,7 +20,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from tacit.web.pages import ask, assets, datasets, history, question, session
+from tacit.web.pages import account, admin, ask, assets, datasets, history, ledger, limits, policy, question, session
 
 PAGES: tuple[APIRouter, ...] = (
     assets.router,
@@ -24,5 +29,10 @@ PAGES: tuple[APIRouter, ...] = (
     ask.router,
     question.router,
     history.router,
+    limits.router,
+    ledger.router,
+    policy.router,
+    account.router,
+    admin.router,
 )
 """The routers of all pages, without a prefix."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from tacit.errors import InvalidError, TacitError
+from tacit.errors import InvalidError
 from tacit.query.expressions.functions import FUNCTIONS
 from tacit.web import questions
 from tacit.web.access import Caller, Role, route
@@ -151,11 +151,11 @@ async def ask(request: Request, server: TheServer, person: Caller, dataset: Data
         if problem.name != "in-progress":
             raise
         return see_other("/history")
-    await _wait(server, person, question.id)
+    await wait_for(server, person, question.id)
     return see_other(f"/questions/{question.id}")
 
 
-async def _wait(server: Server, person: Person, question: str) -> None:
+async def wait_for(server: Server, person: Person, question: str) -> None:
     """Wait a moment for the end of a question, so that most people see no progress at all."""
     until = monotonic() + _PATIENCE
     while monotonic() < until:
@@ -165,6 +165,6 @@ async def _wait(server: Server, person: Person, question: str) -> None:
         await asyncio.sleep(_LOOK_EVERY)
 
 
-def problem_of(error: TacitError, server: Server) -> dict[str, object]:
+def problem_of(error: Exception, server: Server) -> dict[str, object]:
     """Return an error as the content of a problem, without paths."""
     return content_of(error, server.clean)[1]

@@ -15,6 +15,7 @@ from tacit.safe_text import as_json
 from tacit.web.pages.page import first
 from tacit.web.pages.simple import FILTERS, simple_sql
 from tacit.web.services.asked import Asked
+from tacit.web.services.asking import Body
 
 Fields = Mapping[str, list[str]]
 _FRACTION = re.compile(r"[0-9]{1,40}/[1-9][0-9]{0,39}")
@@ -74,10 +75,10 @@ class AskForm:
         """
         content: dict[str, Any] = {"sql": self.sql()}
         if amount is None and self.by_error:
-            content["error"] = _needed(self.values["error"], "error", "Write the largest error that you accept.")
+            content["error"] = needed_number(self.values["error"], "error", "Write the largest error that you accept.")
         else:
             given = self.values["amount"] if amount is None else amount
-            content[self.currency] = _needed(given, "amount", "Choose the privacy cost.")
+            content[self.currency] = needed_number(given, "amount", "Choose the privacy cost.")
         for name in _OPTIONS:
             if self.values[name]:
                 content[name] = _number(self.values[name], name)
@@ -96,7 +97,8 @@ def validated(content: Mapping[str, Any]) -> Asked:
         raise InvalidError(f"{name} is not valid.", argument=name, hint=hint) from None
 
 
-def _needed(text: str, name: str, message: str) -> int | float | str:
+def needed_number(text: str, name: str, message: str) -> int | float | str:
+    """Return a number that has no default, or raise InvalidError."""
     if not text:
         raise InvalidError(message, argument=name, hint="There is no default: this is your decision.")
     return _number(text, name)
@@ -119,7 +121,7 @@ def _number(text: str, name: str) -> int | float | str:
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
-def key_of(nonce: str, asked: Asked) -> str:
+def key_of(nonce: str, asked: Body) -> str:
     """Return the key of a question that was sent from one page: sent twice, it is charged once."""
     text = as_json(asked.model_dump(mode="json", exclude_defaults=True))
     digest = sha256(f"{nonce}\n{text}".encode("utf-8", "replace")).hexdigest()

@@ -26,9 +26,20 @@ from tacit.web.server import Server
 _TEMPLATES: Final = Path(__file__).parents[1] / "templates"
 _UNKNOWN: Final = 401
 
-EXTRA_PAGES: Final[list[tuple[str, str, Role]]] = []
-"""Pages in the bar at the top besides those of everybody: address, label and role."""
-DATASET_PAGES: Final = [("", "Overview", Role.ANALYST), ("/ask", "Ask", Role.ANALYST)]
+TOP_PAGES: Final = (
+    ("/", "Datasets", Role.ANALYST),
+    ("/history", "History", Role.ANALYST),
+    ("/ledger", "Ledger", Role.STEWARD),
+    ("/admin", "Admin", Role.ADMIN),
+)
+"""The pages in the bar at the top: address, label and role."""
+DATASET_PAGES: Final = (
+    ("", "Overview", Role.ANALYST),
+    ("/ask", "Ask", Role.ANALYST),
+    ("/limits", "Limits", Role.STEWARD),
+    ("/ledger", "Ledger", Role.STEWARD),
+    ("/policy", "Policy", Role.STEWARD),
+)
 """The pages of a dataset: the end of the address, the label and the role."""
 
 
@@ -134,5 +145,5 @@ def environment() -> Environment:
         "percent": percent,
         "segment": lambda text: quote(str(text), safe=""),
     }
-    made.globals |= {"Role": Role, "extra_pages": EXTRA_PAGES, "dataset_pages": DATASET_PAGES}
+    made.globals |= {"Role": Role, "top_pages": TOP_PAGES, "dataset_pages": DATASET_PAGES}
     return made

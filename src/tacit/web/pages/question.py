@@ -17,7 +17,8 @@ from tacit.web import audit, questions
 from tacit.web.access import Caller, Role, route
 from tacit.web.api.common import Confidence, QuestionId, TheServer
 from tacit.web.pages import answer_view, same
-from tacit.web.pages.charts import chart_of, picture_of
+from tacit.web.pages.charts import chart_of, chart_response
+from tacit.web.pages.drafts import drafts_of
 from tacit.web.pages.page import page_router, render, see_other
 from tacit.web.problems import Problem
 from tacit.web.questions import Question
@@ -28,6 +29,7 @@ from tacit.web.services.asked import Asked, text_of
 router = page_router()
 Theme = Annotated[Literal["light", "dark"], Query()]
 Form = Annotated[Literal["csv", "parquet", "json"], Path()]
+ChartForm = Annotated[Literal["json", "svg"], Path()]
 
 
 @route(
@@ -64,15 +66,16 @@ def question_page(
 
 def _result(server: Server, found: Question, confidence: float | None) -> dict[str, Any]:
     """Return the answer or the problem of a question that has ended."""
-    empty: dict[str, Any] = {"answer": None, "problem": None, "chart": None, "report": None}
+    empty: dict[str, Any] = {"answer": None, "problem": None, "chart": None, "report": None, "drafts": []}
     if found.state == questions.FAILED:
         return {**empty, "problem": found.content}
     if found.state != questions.DONE:
         return empty
-    if found.kind != "answer":
-        return {**empty, "report": asking.stored(server, found)[1]}
-    content = asking.again(server, found, confidence) if confidence is not None else asking.stored(server, found)[1]
     chart = chart_of(server, found, "light")
+    if found.kind != "answer":
+        report = asking.stored(server, found)[1]
+        return {**empty, "report": report, "chart": chart, "drafts": drafts_of(found, report)}
+    content = asking.again(server, found, confidence) if confidence is not None else asking.stored(server, found)[1]
     return {**empty, "answer": {**content, "table": answer_view.table_of(content)}, "chart": chart}
 
 
@@ -116,38 +119,18 @@ def cancel(server: TheServer, person: Caller, question: QuestionId) -> Response:
 @route(
     router,
     "GET",
-    "/questions/{question}/chart.json",
+    "/questions/{question}/chart.{form}",
     role=Role.ANALYST,
     quantised=True,
-    problems_of=(404,),
+    problems_of=(404, 501),
     response_class=Response,
 )
-def chart_json(server: TheServer, person: Caller, question: QuestionId, theme: Theme = "light") -> Response:
-    """Return the chart as a Vega-Lite specification."""
-    chart = _chart(server, questions.find(server.store, question, person.name), theme)
-    return Response(as_json(chart), media_type="application/json")
-
-
-@route(
-    router,
-    "GET",
-    "/questions/{question}/chart.svg",
-    role=Role.ANALYST,
-    quantised=True,
-    problems_of=(404,),
-    response_class=Response,
-)
-def chart_svg(server: TheServer, person: Caller, question: QuestionId, theme: Theme = "light") -> Response:
-    """Return the chart as a picture."""
-    chart = _chart(server, questions.find(server.store, question, person.name), theme)
-    return Response(picture_of(chart), media_type="image/svg+xml")
-
-
-def _chart(server: Server, found: Question, theme: str) -> dict[str, Any]:
-    chart = chart_of(server, found, theme)
-    if chart is None:
-        raise Problem(404, "no-chart", "This question has no chart.", hint="Its table has all values.")
-    return chart
+def chart(
+    server: TheServer, person: Caller, question: QuestionId, form: ChartForm, theme: Theme = "light"
+) -> Response:
+    """Return the chart as a Vega-Lite specification or as a picture."""
+    found = questions.find(server.store, question, person.name)
+    return chart_response(chart_of(server, found, theme), form)
 
 
 @route(

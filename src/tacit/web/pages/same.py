@@ -57,6 +57,60 @@ def of_question(request: Request, content: Mapping[str, Any], asked: Asked | Non
     )
 
 
+def of_limits(request: Request, content: Mapping[str, Any], currency: str) -> Same:
+    """Return how to measure limits and bounds."""
+    name = str(content["name"])
+    return Same(
+        python=f"{connected(request, name)}\ndb.limits({currency}=…)\ndb.bounds('column', {currency}=…)",
+        shell=f"tacit limits {policy_file(name)} --{currency} …\ntacit bounds {policy_file(name)} COLUMN --{currency} …",
+        toml=toml_of(content),
+        json=f"/api/v1/datasets/{name}",
+    )
+
+
+def of_ledger(request: Request, name: str) -> Same:
+    """Return how to see and check a ledger."""
+    return Same(
+        python=f"import tacit as tc\n\ndb = tc.open({name + '.toml'!r})\ntc.ledger.verify(db.ledger).holds",
+        shell=f"tacit ledger show {policy_file(name)}\ntacit ledger verify {policy_file(name)}",
+        toml='budget = { epsilon = … }\nledger = "…"',
+        json=f"/api/v1/datasets/{name}/ledger",
+    )
+
+
+def of_policy(request: Request, name: str, draft: str) -> Same:
+    """Return how to open a policy and accept its changes."""
+    return Same(
+        python=f"import tacit as tc\n\ndb = tc.open({name + '.toml'!r})",
+        shell=f"tacit ledger accept {policy_file(name)}",
+        toml=draft.strip(),
+        json=f"/api/v1/datasets/{name}/policy",
+    )
+
+
+def of_account(request: Request, dataset: str) -> Same:
+    """Return how to use a token."""
+    address = f"{request.url.scheme}://{request.url.netloc}"
+    return Same(
+        python=f"{connected(request, dataset)}\ndb.left",
+        shell=f'curl --header "Authorization: Bearer $TOKEN" {address}/api/v1/datasets',
+        toml="# Tokens are in the server's database, not in a policy.",
+        json="/api/v1/tokens",
+    )
+
+
+def of_admin(request: Request) -> Same:
+    """Return how to see and change people."""
+    address = f"{request.url.scheme}://{request.url.netloc}"
+    return Same(
+        python=f"import json, urllib.request\n\nrequest = urllib.request.Request({address + '/api/v1/users'!r}, "
+        'headers={"Authorization": f"Bearer {token}"})\njson.load(urllib.request.urlopen(request))',
+        shell="tacit user list POLICY\ntacit user add POLICY NAME --role analyst",
+        toml="[analysts.ann]\nepsilon = 1.0   # a limit in the policy takes the place of one here",
+        json="/api/v1/users",
+    )
+
+
 def policy_file(name: str) -> str:
     """Return the name of a dataset's policy file, as a shell reads it."""
     return shlex.quote(f"{name}.toml")

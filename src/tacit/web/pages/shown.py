@@ -53,8 +53,8 @@ def part_of(amounts: Mapping[str, float], whole: Mapping[str, float]) -> float:
 def number_text(value: float | None) -> str:
     """Return a number with few digits and separated thousands.
 
-    >>> number_text(45114.301), number_text(0.012345), number_text(3.0), number_text(None)
-    ('45,114', '0.01234', '3', '')
+    >>> number_text(45114.301), number_text(0.01234567), number_text(3.0), number_text(None)
+    ('45,114', '0.01235', '3', '')
     """
     if value is None or not isfinite(value):
         return "" if value is None else plain(value)

@@ -186,3 +186,17 @@ class Completion {
 }
 
 document.querySelectorAll("textarea[data-words]").forEach((editor) => new Completion(editor));
+
+// --- the policy: each mistake at its field -----------------------------------------------------------------------------
+
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.target.id !== "check") return;
+  const mistakes = new Map();
+  event.target.querySelectorAll("[data-mistake]").forEach((item) => mistakes.set(item.dataset.mistake, item.dataset.message));
+  document.querySelectorAll("[data-field]").forEach((field) => {
+    const message = mistakes.get(field.dataset.field) ?? "";
+    field.toggleAttribute("aria-invalid", false);
+    if (message !== "") field.setAttribute("aria-invalid", "true");
+    document.getElementById(field.getAttribute("aria-describedby")).textContent = message;
+  });
+});
