@@ -16,7 +16,7 @@ from tacit.remote.encoding import Guarantee, guarantee_of, value_of
 from tacit.safe_text import html_lines, visible, visible_lines
 
 if TYPE_CHECKING:
-    import altair as alt
+    from tacit.plots.answers import AnswerChart
 
 _MOST_ROWS = 50
 
@@ -135,13 +135,17 @@ class RemoteRelease(AnswerTable):
         """Reasons to doubt the numbers."""
         return list(self.content["warnings"])
 
-    def plot(self, *, theme: str = "light") -> alt.Chart:
+    def plot(self, *, theme: str = "light") -> AnswerChart:
         """Draw the noisy values with their intervals; the server makes the chart, and tacit[plot] shows it."""
         import altair as alt  # noqa: PLC0415 - slow to import, and optional
 
         content = self.fetch(f"/answers/{self.content['id']}/chart?theme={theme}")
-        chart: alt.Chart = alt.Chart.from_dict(content["chart"], validate=False)
-        return chart
+        chart = content["chart"]
+        kinds = {"layer": alt.LayerChart, "concat": alt.ConcatChart, "hconcat": alt.HConcatChart,
+                 "vconcat": alt.VConcatChart}  # fmt: skip
+        kind = next((kinds[name] for name in kinds if name in chart), alt.Chart)
+        drawn: AnswerChart = kind.from_dict(chart, validate=False)
+        return drawn
 
     def __str__(self) -> str:
         """Return the answer with its intervals, and what its limits leave out."""
