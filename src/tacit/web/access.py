@@ -118,7 +118,7 @@ def route(
         rule = Rule(role, quantised, csrf)
         handler.__tacit_rule__ = rule  # type: ignore[attr-defined]
         responses = problems.documented(role, method, problems_of) | options.pop("responses", {})
-        security = {} if role is Role.PUBLIC else {"security": [{"token": []}, {"cookie": []}]}
+        security: dict[str, Any] = {} if role is Role.PUBLIC else {"security": [{"token": []}, {"cookie": []}]}
         router.add_api_route(
             path,
             handler,

@@ -31,7 +31,9 @@ def check_attempts(store: WebStore, name: str, address: str) -> None:
     with store.reading() as connection:
         rows = connection.execute(select(ATTEMPTS).where(ATTEMPTS.c.name.in_(keys))).all()
     time = now()
-    waits = [row.started + WINDOW - time for row in rows if _is_open(row.started, time) and row.count >= keys[row.name]]
+    waits = [
+        row.started + WINDOW - time for row in rows if _is_open(row.started, time) and row.failures >= keys[row.name]
+    ]
     if waits:
         raise Problem(
             429,
@@ -54,12 +56,12 @@ def note_failure(store: WebStore, name: str, address: str) -> None:
         for key in _keys(name, address):
             started = connection.execute(select(ATTEMPTS.c.started).where(ATTEMPTS.c.name == key)).scalar()
             if started is None:
-                connection.execute(insert(ATTEMPTS).values(name=key, started=time, count=1))
+                connection.execute(insert(ATTEMPTS).values(name=key, started=time, failures=1))
             elif _is_open(started, time):
                 row = update(ATTEMPTS).where(ATTEMPTS.c.name == key)
-                connection.execute(row.values(count=ATTEMPTS.c.count + 1))
+                connection.execute(row.values(failures=ATTEMPTS.c.failures + 1))
             else:
-                connection.execute(update(ATTEMPTS).where(ATTEMPTS.c.name == key).values(started=time, count=1))
+                connection.execute(update(ATTEMPTS).where(ATTEMPTS.c.name == key).values(started=time, failures=1))
 
 
 def forget_failures(store: WebStore, name: str, address: str) -> None:

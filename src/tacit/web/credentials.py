@@ -172,7 +172,7 @@ def make_token(store: WebStore, name: str, label: str = "", days: int = DAYS) ->
     """Store a new token of a person; return it with its secret, which is shown once."""
     if not 1 <= days <= _MOST_DAYS:
         raise bad_value("days", days, f"a whole number from 1 to {_MOST_DAYS}")
-    if not isinstance(label, str) or len(label) > 100 or not (label == "" or label.isprintable()):  # noqa: PLR2004 - letters
+    if len(label) > 100 or not label.isprintable():  # noqa: PLR2004 - letters
         raise bad_value("label", label, "up to 100 printable characters")
     secret, created = PREFIX + secrets.token_urlsafe(32), now()
     facts = TokenFacts(secrets.token_hex(8), name, label, created, created + days * 86_400)

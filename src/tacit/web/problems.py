@@ -89,8 +89,15 @@ def content_of(error: BaseException, clean: Clean) -> tuple[int, dict[str, objec
     """Return the status, the content and the headers of an error; `clean` removes paths from its text."""
     match error:
         case Problem():
-            facts = {"name": error.name, "detail": error.detail, "hint": error.hint, "unspent": error.unspent}
-            return error.status, _content(error.status, **facts, errors=error.errors), error.headers
+            content = _content(
+                error.status,
+                name=error.name,
+                detail=error.detail,
+                hint=error.hint,
+                unspent=error.unspent,
+                errors=error.errors,
+            )
+            return error.status, content, error.headers
         case RequestValidationError():
             return 422, _content(422, name="invalid", detail=_SHAPE, hint=None, errors=_shape_errors(error)), {}
         case HTTPException():
@@ -126,8 +133,9 @@ def _tacit(error: TacitError, clean: Clean) -> tuple[int, dict[str, object], dic
     elif isinstance(error, InternalError):
         LOGGER.error("internal error class=%s", type(error).__name__)
         detail, hint = _BUG, "Please report it."
-    facts = {"name": _NAMES.get(kind, "error"), "detail": detail, "hint": hint, "unspent": error.unspent}
-    content = _content(status, **facts, errors=_mistakes(error), kind=kind)
+    name = _NAMES.get(kind, "error")
+    unspent = error.unspent
+    content = _content(status, name=name, detail=detail, hint=hint, unspent=unspent, errors=_mistakes(error), kind=kind)
     return status, content, headers
 
 

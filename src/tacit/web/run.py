@@ -8,9 +8,9 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
+from typing import Any
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 from tacit.errors import InvalidError
 from tacit.web.app import create_app
@@ -38,18 +38,21 @@ def run(settings: ServerSettings, announce: Callable[[str], None]) -> None:
             "Without HTTPS, the server takes passwords and tokens from this machine only. Give --tls-cert and "
             "--tls-key, or put a proxy with HTTPS before it."
         )
-    with _signals_ignored_after(), listening:
+    with _signals_ignored_after():
         if settings.workers == 1:
             start_log(settings.log_level, settings.log_format)
-            uvicorn.Server(uvicorn.Config(create_app(settings, opened), **_options(settings))).run([listening])
+            with listening:
+                uvicorn.Server(uvicorn.Config(create_app(settings, opened), **_options(settings))).run([listening])
             return
         opened.close()
+        listening.close()
         os.environ.update(settings.environment())
-        config = uvicorn.Config("tacit.web.app:worker", factory=True, workers=settings.workers, **_options(settings))
-        Multiprocess(config, uvicorn.Server(config).run, [listening]).run()
+        where: dict[str, Any] = {"host": settings.host, "port": port, "workers": settings.workers}
+        uvicorn.run("tacit.web.app:worker", factory=True, **where, **_options(settings))
 
 
-def _options(settings: ServerSettings) -> dict[str, object]:
+def _options(settings: ServerSettings) -> dict[str, Any]:
+    """Return the options of uvicorn."""
     return {
         "ssl_certfile": settings.tls_cert or None,
         "ssl_keyfile": settings.tls_key or None,

@@ -33,7 +33,7 @@ _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 class ServerSettings:
     """How a server runs."""
 
-    policies: tuple[str, ...] = field(metadata={"help": "the policy files, separated as in PATH"})
+    policies: tuple[str, ...] = field(metadata={"help": "the policy files, separated by commas"})
     host: str = field(default="127.0.0.1", metadata={"help": "the address to listen on"})
     port: int = field(default=8000, metadata={"help": "the port to listen on"})
     workers: int = field(default=1, metadata={"help": "the number of processes"})
@@ -44,7 +44,7 @@ class ServerSettings:
     tls_key: str = field(default="", metadata={"help": "the key of the certificate, a PEM file"})
     trust_header: str = field(default="", metadata={"help": "the header in which a proxy names who signed in"})
     trusted_proxies: tuple[str, ...] = field(
-        default=("127.0.0.1", "::1"), metadata={"help": "the addresses of proxies whose headers count"}
+        default=("127.0.0.1", "::1"), metadata={"help": "the addresses of proxies whose headers count, separated by commas"}
     )
     plain_http: bool = field(
         default=False, metadata={"help": "1 allows passwords, cookies and tokens over plain HTTP from other machines"}
@@ -116,14 +116,13 @@ def read_settings(
 
 def _text(value: object) -> str:
     if isinstance(value, tuple):
-        return os.pathsep.join(value) if all("://" not in part for part in value) else ",".join(value)
+        return ",".join(value)
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 def _list(_name: str, text: str) -> tuple[str, ...]:
-    """Return the parts of a list, which the separator of PATH or commas separate; an IPv6 address is one part."""
-    parts = text.split(",") if "," in text else [text] if "::" in text else text.split(os.pathsep)
-    return tuple(part.strip() for part in parts if part.strip())
+    """Return the parts of a list that commas separate."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _bool(name: str, text: str) -> bool:

@@ -50,7 +50,7 @@ ATTEMPTS = Table(
     TABLES,
     Column("name", String(64), primary_key=True),
     Column("started", BigInteger, nullable=False),
-    Column("count", Integer, nullable=False),
+    Column("failures", Integer, nullable=False),
 )
 QUESTIONS = Table(
     "tacit_web_questions",

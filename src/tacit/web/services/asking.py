@@ -165,7 +165,7 @@ def _released(database: Database, body: Body, request: str) -> Content:
             )
             return limits_content(report)
         case AskedBounds():
-            given = {"where": body.where, "table": body.table, "confidence": body.confidence}
+            given: dict[str, Any] = {"where": body.where, "table": body.table, "confidence": body.confidence}
             return bounds_content(database.bounds(body.column, request=request, **given, **amounts_of(body)))
     return answer_content(database.answer(quote_of(database, body), request=request), verb=body.verb)
 

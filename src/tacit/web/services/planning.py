@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tacit.web.credentials import Person
 from tacit.web.server import Server
 from tacit.web.services.asked import Asked, AskedBounds, AskedLimits, amounts_of, quote_of
@@ -18,7 +20,7 @@ def plan(server: Server, person: Person, dataset: str, body: Asked | AskedLimits
                 spend.pop("spend", None)
                 quote = database.limits_plan(body.sql, table=body.table, confidence=body.confidence, **spend)
             case AskedBounds():
-                given = {"where": body.where, "table": body.table, "confidence": body.confidence}
+                given: dict[str, Any] = {"where": body.where, "table": body.table, "confidence": body.confidence}
                 return plan_content(database.bounds(body.column, plan=True, **given, **amounts_of(body)), database)
             case _:
                 quote = quote_of(database, body)
