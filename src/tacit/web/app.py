@@ -19,6 +19,7 @@ from tacit.web.access import check_routes
 from tacit.web.api import ROUTERS
 from tacit.web.log import start_log
 from tacit.web.pages import PAGES
+from tacit.web.pages.page import problem_page, wants_page
 from tacit.web.security import SecurityMiddleware
 from tacit.web.server import Server, open_server
 from tacit.web.settings import ServerSettings, read_settings
@@ -80,7 +81,7 @@ async def _not_found(request: Request, error: Exception) -> Response:
     server: Server = request.app.state.server
     response = problems.response_of(error, server.clean)
     server.metrics.note(_method(request.method), "(no route)", response.status_code, 0.0, None)
-    return response
+    return problem_page(request, response) if wants_page(request) else response
 
 
 def _method(method: str) -> str:

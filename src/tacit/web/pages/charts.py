@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -71,17 +71,27 @@ def specification(chart: alt.LayerChart, theme: str) -> Chart:
 
 def _limits(content: Mapping[str, Any]) -> alt.LayerChart | None:
     """Draw the error of each reach."""
-    rows = content["table"]
+    rows = [row for row in content["table"] if row["error"] is not None and row["cut"]]
     if len(rows) < 2:  # noqa: PLR2004 - a line needs two points
-        return None
+        return _units_above(content["table"])
     names = {"noise": "noise", "cut": "cut", "both": "error"}
-    lines = {name: [_number(row[column]) for row in rows] for name, column in names.items()}
+    lines = {name: [row[column] for row in rows] for name, column in names.items()}
     titles = "reach: the most rows of one unit that count", "mean error of a group"
     return plots.error_by_reach([row["reach"] for row in rows], lines, best=content["reach"], titles=titles)
 
 
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
+def _units_above(table: Sequence[Mapping[str, Any]]) -> alt.LayerChart:
+    """Draw how many units have more rows than each reach, with intervals."""
+    import altair as alt  # noqa: PLC0415 - heavy
+
+    names = {"reach": "reach", "units": "units_above", "low": "units_above_low", "high": "units_above_high"}
+    rows = [{name: row[column] for name, column in names.items()} for row in table]
+    chart = alt.Chart(alt.InlineData(values=rows), width=400, height=200)
+    across = alt.X("reach:O", title="reach: the most rows of one unit that count", axis=alt.Axis(labelAngle=0))
+    up = alt.Y("units:Q", title="units with more rows")
+    whiskers = chart.mark_rule(color="#777777", strokeWidth=1.5).encode(x=across, y=alt.Y("low:Q"), y2="high:Q")
+    points = chart.mark_point(color="#0072B2", filled=True, size=60).encode(x=across, y=up)
+    return alt.layer(whiskers, points, title="Units with more rows than the reach")
 
 
 def _bounds(server: Server, question: Question, content: Mapping[str, Any]) -> alt.LayerChart | None:
@@ -94,11 +104,11 @@ def _bounds(server: Server, question: Question, content: Mapping[str, Any]) -> a
     rows = [{"bounds": "private", "low": ends[0], "high": ends[1]}]
     policy = policy_bounds(server, question, str(content["column"]))
     rows = [{"bounds": "policy", "low": policy[0], "high": policy[1]}, *rows] if policy is not None else rows
-    chart = alt.Chart(alt.InlineData(values=rows), title=f"Bounds of {chart_label(str(content['column']))}", width=480)
+    chart = alt.Chart(alt.InlineData(values=rows), width=480)
     across = alt.X("low:Q", title=chart_label(str(content["column"])), scale=alt.Scale(zero=False))
     up = alt.Y("bounds:N", title=None, sort=None)
     bars = chart.mark_bar(color="#0072B2", height=14).encode(x=across, x2="high:Q", y=up)
-    return alt.layer(bars)
+    return alt.layer(bars, title=f"Bounds of {chart_label(str(content['column']))}")
 
 
 def policy_bounds(server: Server, question: Question, column: str) -> tuple[float, float] | None:

@@ -82,6 +82,11 @@ def _to_sign_in(request: Request) -> Response:
     return RedirectResponse(target, 303)
 
 
+def wants_page(request: Request) -> bool:
+    """Return whether a browser asks for a page, and not a program for the API."""
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
+
+
 def is_part(request: Request) -> bool:
     """Return whether a script asks for a part of a page."""
     return request.headers.get("hx-request") == "true"
@@ -97,7 +102,7 @@ def render(request: Request, template: str, content: Mapping[str, object], *, st
         "csrf": "" if person is None else csrf_token(server.store.secret, person.credential),
         "path": request.url.path,
         "is_part": is_part(request),
-        "version": VERSION,
+        "tacit_version": VERSION,
     }
     return HTMLResponse(environment().get_template(template).render({**shared, **content}), status)
 

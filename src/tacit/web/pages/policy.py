@@ -31,6 +31,7 @@ _VERSION = re.compile(r"[0-9a-f]{64}")
 _MOST = 500_000
 Mode = Annotated[str, Query(max_length=10)]
 Key = Annotated[list[str] | None, Query(max_length=8)]
+Saved = Annotated[str, Query(max_length=3)]
 Value = Annotated[str, Query(max_length=10_000)]
 
 
@@ -43,13 +44,14 @@ def policy_page(
     mode: Mode = "fields",
     path: Key = None,
     value: Value = "",
+    saved: Saved = "",
 ) -> Response:
     """Show the policy; with a path and a value, a draft in which this key has the value."""
     present = policies.show(server, dataset)
     draft = present["text"]
     if path and value:
         draft = with_setting(draft, tuple(path), value)
-    return _page(request, server, person, dataset, {"mode": mode, "draft": draft, "version": present["version"]})
+    return _page(request, server, person, dataset, {"mode": mode, "draft": draft, "version": present["version"], "saved": saved == "yes"})
 
 
 def _page(
@@ -66,6 +68,7 @@ def _page(
         "wrong": None,
         "accept": False,
         "conflict": None,
+        "saved": False,
         "same": same.of_policy(request, dataset, draft),
         **{name: each for name, each in state.items() if name != "mode"},
     }

@@ -50,6 +50,15 @@ class Field:
         return dotted_key(self.path)
 
 
+    @property
+    def is_fixed(self) -> bool:
+        """True for the places of data, ledger and engine, which the server does not change."""
+        return self.path[0] in ("engine", "ledger") or (len(self.path) == _IN_TABLE and self.path[2] in _PLACES)
+
+
+_IN_TABLE, _PLACES = 3, ("source", "table")
+
+
 def fields_of(text: str) -> list[Field]:
     """Return the fields of a text in order; an empty list if it is not TOML.
 

@@ -84,10 +84,12 @@ class Completion {
     this.list.setAttribute("aria-label", "Completions");
     this.list.hidden = true;
     editor.after(this.list);
-    editor.setAttribute("role", "combobox");
     editor.setAttribute("aria-autocomplete", "list");
     editor.setAttribute("aria-controls", "completions");
-    editor.setAttribute("aria-expanded", "false");
+    this.status = document.createElement("p");
+    this.status.className = "unseen";
+    this.status.setAttribute("role", "status");
+    this.list.after(this.status);
     editor.addEventListener("input", () => this.open());
     editor.addEventListener("keydown", (event) => this.key(event));
     editor.addEventListener("blur", () => this.close());
@@ -128,7 +130,7 @@ class Completion {
     }));
     const isOpen = this.found.length > 0;
     this.list.hidden = !isOpen;
-    this.editor.setAttribute("aria-expanded", String(isOpen));
+    this.status.textContent = isOpen ? `${this.found.length} completions` : "";
     if (isOpen) {
       this.place();
     }
@@ -199,4 +201,15 @@ document.addEventListener("htmx:afterSwap", (event) => {
     if (message !== "") field.setAttribute("aria-invalid", "true");
     document.getElementById(field.getAttribute("aria-describedby")).textContent = message;
   });
+});
+
+// --- a server that cannot be reached ------------------------------------------------------------------------------------
+
+document.addEventListener("htmx:sendError", (event) => {
+  const place = event.target.closest("[aria-live], [role=status]");
+  if (place === null || place.querySelector(".offline") !== null) return;
+  const notice = document.createElement("p");
+  notice.className = "notice wrong offline";
+  notice.textContent = "The server cannot be reached. What was charged is in the ledger.";
+  place.prepend(notice);
 });
