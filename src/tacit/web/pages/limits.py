@@ -17,7 +17,7 @@ from tacit.web.api.common import DatasetName, TheServer
 from tacit.web.api.history import past_content
 from tacit.web.credentials import Person
 from tacit.web.pages import same
-from tacit.web.pages.ask import wait_for
+from tacit.web.pages.ask import problem_of, wait_for
 from tacit.web.pages.ask_form import Fields, key_of, needed_number
 from tacit.web.pages.page import first, form_of, page_router, render, see_other
 from tacit.web.server import Server
@@ -74,7 +74,7 @@ async def measure(request: Request, server: TheServer, person: Caller, dataset: 
         asked = await run_in_threadpool(_asked, server, person, dataset, fields)
         plan = await run_in_threadpool(planning.plan, server, person, dataset, asked)
     except TacitError as error:
-        wrong = {"detail": server.clean(error.message), "hint": error.hint, "unspent": True}
+        wrong = problem_of(error, server)
         return await run_in_threadpool(_page, request, server, person, dataset, fields, {"wrong": wrong}, 422)
     if first(fields, "action") != "ask":
         return await run_in_threadpool(_page, request, server, person, dataset, fields, {"plan": plan})

@@ -20,6 +20,7 @@ from tacit.web import questions
 from tacit.web.credentials import Person
 from tacit.web.pages.ask_form import AskForm
 from tacit.web.pages.shown import SYMBOLS, main_amount, number_text
+from tacit.web.problems import content_of
 from tacit.web.server import Server
 from tacit.web.services.asked import Asked, quote_of
 from tacit.web.services.contents import Content, plan_content
@@ -43,6 +44,15 @@ class Rung:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldMistake:
+    """A mistake and the field that has it."""
+
+    argument: str | None
+    detail: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     """What a page shows before a charge: a plan, or the reason why there is no plan."""
 
@@ -56,8 +66,8 @@ class Preview:
     """The units in a group that errors assume, because the form has no number and some depend on it."""
     before: str | None
     """The id of an answer to the same question, which costs nothing."""
-    wrong: InvalidError | None
-    problem: TacitError | None
+    wrong: FieldMistake | None
+    problem: Content | None
 
 
 _EMPTY: Final = Preview(None, None, [], [], [], [], None, None, None, None)
@@ -72,14 +82,26 @@ def preview(server: Server, person: Person, dataset: str, form: AskForm) -> Prev
             sql = form.sql()
             return _planned(server, person, database, dataset, form)
         except InvalidError as error:
-            return replace(_EMPTY, sql=sql, wrong=error)
+            return replace(_EMPTY, sql=sql, wrong=_mistake(error, server))
         except TacitError as error:
-            return replace(_EMPTY, sql=sql, problem=error)
+            return replace(_EMPTY, sql=sql, problem=_problem(error, server))
+
+
+def _mistake(error: InvalidError, server: Server) -> FieldMistake:
+    return FieldMistake(error.argument, server.clean(error.message), server.clean(error.hint or ""))
+
+
+def _problem(error: TacitError, server: Server) -> Content:
+    """Return an error as a problem, whose hint names the field of the page."""
+    content = dict(content_of(error, server.clean)[1])
+    if "assume=" in str(content.get("hint")):
+        content["hint"] = "Fill in “People in a group”."
+    return content
 
 
 def _planned(server: Server, person: Person, database: Database, dataset: str, form: AskForm) -> Preview:
     """Return the plan of a form whose query is right; without a cost, the errors at some costs."""
-    wrong: InvalidError | None = None
+    wrong: FieldMistake | None = None
     quote: Quote | None = None
     try:
         asked = form.asked()
@@ -87,7 +109,7 @@ def _planned(server: Server, person: Person, database: Database, dataset: str, f
     except InvalidError as error:
         if error.argument not in ("amount", "error"):
             raise
-        wrong, asked = error, form.asked("1")
+        wrong, asked = _mistake(error, server), form.asked("1")
     left = main_amount(amounts(database.left))
     chosen = 0.0 if quote is None else main_amount(amounts(quote.cost))
     assumed = _assumed(quote or quote_of(database, asked), form)
