@@ -24,12 +24,12 @@ _HOME = """<!doctype html>
 
 
 class Health(Reply):
-    """Whether the server runs, or is ready."""
+    """The state of the server."""
 
     status: str
 
 
-@route(router, "GET", "/", role=Role.PUBLIC, response_class=HTMLResponse, summary="What this is")
+@route(router, "GET", "/", role=Role.PUBLIC, response_class=HTMLResponse, summary="The front page")
 def home() -> Response:
     """Return a page that says what this server is."""
     return HTMLResponse(_HOME)
