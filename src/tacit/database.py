@@ -179,17 +179,6 @@ class Database(DatabaseVerbs):
         )
         return with_warnings(self._session.answer(quote, request))
 
-    def answer(self, quote: SessionQuote, *, request: str | None = None) -> Release:
-        """Charge the query of a plan and answer it; its warnings are in the answer.
-
-        The query is parsed and priced again from its text, because a plan that a caller holds could have been changed.
-
-        Args:
-            quote: what `plan`, or a verb with plan=True, returned; not a plan of `limits` or `bounds`.
-            request: a name for this query, as for `sql`.
-        """
-        return self._session.answer(self._session.quote(quote.question), request)
-
     def as_analyst(self, name: str, *, ledger: Ledger | None = None) -> Self:
         """Return this database for another analyst, over the same engines and the same ledger; closing one closes both.
 
@@ -291,6 +280,11 @@ class Database(DatabaseVerbs):
             note: a line that states what is released; everybody who reads the ledger sees it.
         """
         return charge(self._session, mechanism, note)
+
+    @property
+    def session(self) -> Session:
+        """The session, for programs such as the server that plan and answer a query in one step."""
+        return self._session
 
     @property
     def analyst(self) -> str:

@@ -128,7 +128,7 @@ class Session:
 
     @property
     def closed(self) -> bool:
-        """True if this session, or another one over the same engines, was closed."""
+        """True if this session, or that of another analyst over the same engines, was closed."""
         return self._closing.is_set()
 
     def close(self) -> None:

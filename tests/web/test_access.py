@@ -1,4 +1,4 @@
-"""Who may do what: every route as every role and as nobody; roles, sessions, tokens, CSRF and transport."""
+"""Permissions: every route as every role and as nobody; roles, sessions, tokens, CSRF and transport."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from starlette.testclient import TestClient
 from tacit.web import access, people
 from tacit.web.access import Role, check_routes, rules
 from tacit.web.app import create_app
-from tacit.web.credentials import TOKENS, digest_of, make_token, remove_token
+from tacit.web.credentials import digest_of, make_token, remove_token
 from tacit.web.settings import read_settings
+from tacit.web.store import now
+from tacit.web.tables import TOKENS
 from web.conftest import COUNT, PASSWORD, PEOPLE, MakeSite, Site
 
 APP = create_app(read_settings({"policies": ("none.toml",)}, {}))
@@ -44,7 +46,7 @@ def test_every_route_answers_its_roles_and_no_other(site: Site) -> None:
         for name, role in callers.items():
             if (method, path) == ("DELETE", "/api/v1/users/{name}") and role is Role.ADMIN:
                 continue  # it would remove bob
-            body = {} if method in ("POST", "PUT") else None
+            body: dict[str, str] | None = {} if method in ("POST", "PUT") else None
             status = site.request(method, filled(path), name, body=body).status_code
             wrong = 401 if name is None else 403
             assert (status == wrong) == (role < rule.role), (method, path, name, status)
@@ -81,9 +83,9 @@ def test_an_analyst_sees_their_own_questions_only(site: Site) -> None:
 def test_tokens_expire_by_a_clock_that_may_jump(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     from tacit.web import credentials  # noqa: PLC0415
 
-    now = credentials.now()
+    today = now()
     for jump, status in ((0, 200), (90 * 86_400 - 60, 200), (90 * 86_400 + 1, 401), (-200, 200), (-86_400, 401)):
-        monkeypatch.setattr(credentials, "now", lambda jump=jump: now + jump)
+        monkeypatch.setattr(credentials, "now", lambda jump=jump: today + jump)
         assert site.get("/me").status_code == status, jump
 
 
@@ -125,9 +127,9 @@ def test_a_session_needs_its_csrf_token_to_change_something(site: Site) -> None:
     assert "Secure" not in cookie
     csrf = answer.json()["csrf"]
     assert site.client.get("/api/v1/me").json()["name"] == "ann"
-    for headers in ({}, {"X-CSRF-Token": "wrong"}, {"X-CSRF-Token": "é"}):
-        encoded = {name: value.encode() for name, value in headers.items()}
-        refused = site.client.post("/api/v1/datasets/survey/answers", json=COUNT, headers=encoded)
+    for wrong in (b"", b"wrong", "é".encode()):
+        headers = {b"X-CSRF-Token": wrong} if wrong else {}
+        refused = site.client.post("/api/v1/datasets/survey/answers", json=COUNT, headers=headers)
         assert (refused.status_code, refused.json()["type"]) == (403, "urn:tacit:csrf")
     assert site.spent() == 0
     answered = site.client.post("/api/v1/datasets/survey/answers", json=COUNT, headers={"X-CSRF-Token": csrf})

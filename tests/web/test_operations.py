@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 import tacit as tc
+from tacit.database import Database
 from tacit.errors import InvalidError
 from tacit.ledger import storage
+from tacit.ledger.sql_ledger import SqlLedger
 from tacit.web.settings import PREFIX, ServerSettings, read_settings, variable
 from tacit.web.store import WebStore
 from web.conftest import COUNT, POLICY, MakeSite, Site
@@ -52,6 +54,11 @@ def test_a_limit_of_the_policy_file_is_changed_there(make_site: MakeSite) -> Non
     site = make_site(f"{POLICY}\n[analysts.ann]\nepsilon = 1.0\n")
     refused = site.request("PUT", "/api/v1/datasets/survey/ledger/analysts/ann", "ada", body={"epsilon": 2})
     assert (refused.status_code, refused.json()["type"]) == (409, "urn:tacit:in-policy")
+
+
+def sql_ledger(database: Database) -> SqlLedger:
+    assert isinstance(database.ledger, SqlLedger)
+    return database.ledger
 
 
 def draft(site: Site, old: str, new: str) -> dict[str, Any]:
@@ -254,14 +261,14 @@ def test_people_may_be_in_a_database_of_their_own(make_site: MakeSite, tmp_path:
     store = WebStore(str(tmp_path / "people.db"))
     store.close()
     with tc.open(str(site.policy)) as database:
-        assert tc.ledger.verify(database.ledger).holds
+        assert tc.ledger.verify(sql_ledger(database)).holds
 
 
 def test_a_ledger_with_people_verifies_and_is_copied(site: Site, tmp_path: Path) -> None:
     site.ask()
     with tc.open(str(site.policy)) as database:
-        assert tc.ledger.verify(database.ledger).holds
-        report = tc.ledger.load(list(tc.ledger.export(database.ledger)), tmp_path / "copy.ledger")
+        assert tc.ledger.verify(sql_ledger(database)).holds
+        report = tc.ledger.load(list(tc.ledger.export(sql_ledger(database))), tmp_path / "copy.ledger")
     assert report.holds
 
 

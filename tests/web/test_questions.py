@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 import tacit as tc
-from tacit.database import Database
 from tacit.errors import LedgerError, SourceError
 from tacit.session import Session
-from tacit.web import questions
+from tacit.web import questions, store
 from tacit.web.services import asking
 from tacit.web.tables import QUESTIONS
 from web.conftest import COUNT, MakeSite, Site
@@ -98,14 +97,14 @@ def test_a_refusal_before_the_charge_can_be_tried_again_with_its_key(site: Site)
 
 def test_the_same_key_at_the_same_time_is_charged_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     entered, leave = threading.Event(), threading.Event()
-    original = Database.answer
+    original = Session.answer
 
-    def slow(self: Database, *args: Any, **options: Any) -> object:  # noqa: ANN401 - the method's own
+    def slow(self: Session, *args: Any, **options: Any) -> object:  # noqa: ANN401 - the method's own
         entered.set()
         assert leave.wait(30)
         return original(self, *args, **options)
 
-    monkeypatch.setattr(Database, "answer", slow)
+    monkeypatch.setattr(Session, "answer", slow)
     answers: list[int] = []
     first = threading.Thread(target=lambda: answers.append(site.ask(key="same").status_code))
     first.start()
@@ -190,7 +189,7 @@ def held(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> Iterator[th
 
 
 def test_a_job_is_canceled_before_its_charge_and_not_after(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    with held(monkeypatch, Database, "answer") as leave:
+    with held(monkeypatch, Session, "answer") as leave:
         job = site.post("/datasets/survey/jobs", {"answer": COUNT}).json()["id"]
         assert leave.entered.wait(30)  # type: ignore[attr-defined]
         canceled = site.request("DELETE", f"/api/v1/jobs/{job}")
@@ -213,7 +212,7 @@ def test_a_job_is_canceled_before_its_charge_and_not_after(site: Site, monkeypat
 def interrupted(site: Site, question: str, state: str, *, silent: bool = True) -> None:
     """Put a question into the state in which a killed worker leaves it."""
     ago = questions.SILENCE + 1 if silent else 0
-    values = {"state": state, "beat": questions.now() - ago, "response": None, "status": None, "worker": "killed"}
+    values = {"state": state, "beat": store.now() - ago, "response": None, "status": None, "worker": "killed"}
     with site.server.store.writing() as connection:
         connection.execute(QUESTIONS.update().where(QUESTIONS.c.id == question).values(**values))
 
@@ -253,7 +252,7 @@ def test_clocks_that_jump_make_a_question_look_killed_at_most(site: Site, monkey
     question = questions.begin(
         site.server.store, "other", ("ann", "survey", "answer"), {"sql": "x"}, "jump", "charging"
     ).question
-    now = questions.now()
+    now = store.now()
     for jump, silent in ((0, False), (29, False), (31, True), (-200, False), (-400, True)):
         monkeypatch.setattr(questions, "now", lambda jump=jump: now + jump)
         assert replace(question, beat=now).is_silent is silent, jump

@@ -350,5 +350,5 @@ RoleOption = Annotated[str, typer.Option(help="analyst, steward or admin.")]
 NoPasswordOption = Annotated[
     bool, typer.Option("--no-password", help="The person signs in through a proxy, or uses tokens.")
 ]
-LabelOption = Annotated[str, typer.Option(help="What the token is for.")]
+LabelOption = Annotated[str, typer.Option(help="The purpose of the token.")]
 DaysOption = Annotated[int, typer.Option(help="For how many days the token is valid, at most 366.")]

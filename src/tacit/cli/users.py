@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened_store(policy: str, location: str | None) -> Iterator[WebStore]:
-    """Open the database of the people of a server: that of the policy's ledger, or another one.
+    """Open the database of the people of a server: that of the policy's ledger, or a separate one.
 
     A ledger that does not exist yet is created, because people are in its database.
     """

@@ -113,7 +113,9 @@ class Connection:
             content = json.loads(text)
         except ValueError:
             content = None
-        return response.status, content if isinstance(content, dict) else {"detail": "It is no server of tacit."}
+        return response.status, content if isinstance(content, dict) else {
+            "detail": "The address is not that of a server of tacit."
+        }
 
     def _opened(self) -> HTTPConnection:
         host = str(self._parts.hostname)

@@ -54,7 +54,7 @@ class RemotePlan:
 
     @property
     def fits(self) -> bool:
-        """Whether what is left suffices."""
+        """True if the budget left suffices."""
         return bool(self.content["fits"])
 
     def __str__(self) -> str:
@@ -122,7 +122,7 @@ class RemoteRelease(AnswerTable):
 
     @property
     def repeated(self) -> bool:
-        """Whether the answer was recorded before, so that it cost nothing this time."""
+        """True if the answer was recorded before, so that it cost nothing this time."""
         return bool(self.content["repeated"])
 
     @property

@@ -32,7 +32,7 @@ _SAFE: Final = ("GET", "HEAD")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Who may call a route, and how its answer leaves."""
+    """The callers of a route, and the way in which its answer leaves."""
 
     role: Role
     quantised: bool = False

@@ -49,7 +49,7 @@ def write(
 def note(
     store: WebStore, person: str, action: str, *, dataset: str = "", detail: str = "", outcome: str = "done"
 ) -> None:
-    """Write a line in a transaction of its own."""
+    """Write a line in a separate transaction."""
     with store.writing() as connection:
         write(connection, person, action, dataset=dataset, detail=detail, outcome=outcome)
 

@@ -1,6 +1,6 @@
-"""Who calls: API tokens, sessions of browsers, and names that a proxy vouches for.
+"""The credentials of callers: API tokens, sessions of browsers, and names that a proxy states.
 
-A token or a cookie is 256 random bits, of which the database has the SHA-256 hash. A worker remembers a credential for
+A token or a cookie is 256 random bits. The database has their SHA-256 hash. A worker remembers a credential for
 `auth_cache` seconds (5 by default), so a token that was removed on another worker can work that much longer.
 
 **Clocks.** A credential is valid from its creation to its expiry, by the clock of the machine that checks it. If the
@@ -43,7 +43,7 @@ _LARGEST_CACHE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who calls, and by what: a token, the session of a browser, or a header of a trusted proxy."""
+    """The caller, and their credential: a token, the session of a browser, or a header of a trusted proxy."""
 
     name: str
     role: Role

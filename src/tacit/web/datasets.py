@@ -1,6 +1,6 @@
 """Datasets: one for each policy file, opened once in each worker and opened again when its file changes.
 
-The policy file is the truth, as it is for the command line. A worker looks at the file at most once a second. If the
+The policy file is the truth, as it is for the command line. A worker checks the file at most once a second. If the
 new policy cannot be opened, the dataset answers nothing until the file is right: the old policy might promise less.
 A database that is replaced closes when its last question has ended.
 """
@@ -91,7 +91,7 @@ class Dataset:
             one.leave()
 
     def look_again(self) -> None:
-        """Look at the file at the next use, after this process wrote it."""
+        """Check the file at the next use, after this process wrote it."""
         with self._lock:
             self._looked = 0.0
 

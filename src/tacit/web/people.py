@@ -1,7 +1,7 @@
 """People: their names, roles and passwords.
 
-A name is also the analyst's name in every ledger. Whoever was removed keeps their history: if the name is added again,
-it is the same person.
+A name is also the analyst's name in every ledger. A person who was removed keeps their history: if the name is added
+again, it is the same person.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def change(store: WebStore, name: str, *, role: str | None = None, password: str
     if password is not None:
         values["password"] = hashed(check_password(password))
     if not values:
-        raise InvalidError("There is nothing to change.", argument="role", hint="Give a role or a password.")
+        raise InvalidError(
+            "Neither a role nor a password is given.", argument="role", hint="Give a role or a password."
+        )
     with store.writing() as connection:
         _require_other_admin(connection, name, values.get("role"))
         connection.execute(update(PEOPLE).where(PEOPLE.c.name == name).values(**values))

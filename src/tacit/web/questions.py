@@ -78,7 +78,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A question, and whether it is to be carried out now; `again` if a worker may have begun it before."""
+    """A question, and whether it is to be carried out now; `again` if a worker may have started it before."""
 
     question: Question
     is_ours: bool
@@ -191,7 +191,7 @@ def finish(
 
 
 def drop_queued(store: WebStore, worker: str) -> None:
-    """Cancel what a worker has not begun, when it stops."""
+    """Cancel the questions that a worker has not started, when it stops."""
     query = update(QUESTIONS).where(QUESTIONS.c.worker == worker, QUESTIONS.c.state == QUEUED)
     with store.writing() as connection:
         connection.execute(query.values(state=CANCELED))

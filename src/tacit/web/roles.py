@@ -8,7 +8,7 @@ from tacit.errors import bad_value
 
 
 class Role(IntEnum):
-    """What a person may do; a role includes those below it.
+    """A set of permissions; a role includes those below it.
 
     analyst: plan, ask, and see their own history. steward: limits, the ledger of all, limits of analysts, policies.
     admin: people, the audit log, metrics.

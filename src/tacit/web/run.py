@@ -22,7 +22,7 @@ _BACKLOG = 2048
 
 
 def run(settings: ServerSettings, announce: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or Ctrl-C, then answer what has begun, and stop.
+    """Serve until SIGTERM or Ctrl-C, then answer the requests that have started, and stop.
 
     Args:
         settings: the settings.

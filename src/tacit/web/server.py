@@ -1,4 +1,4 @@
-"""What one worker holds while it runs: open datasets, the database of people, threads, counters."""
+"""The state of one worker: open datasets, the database of people, threads, counters."""
 
 from __future__ import annotations
 

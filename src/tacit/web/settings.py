@@ -31,7 +31,7 @@ _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """How a server runs."""
+    """The settings of a server."""
 
     policies: tuple[str, ...] = field(metadata={"help": "the policy files, separated by commas"})
     host: str = field(default="127.0.0.1", metadata={"help": "the address to listen on"})
@@ -44,7 +44,8 @@ class ServerSettings:
     tls_key: str = field(default="", metadata={"help": "the key of the certificate, a PEM file"})
     trust_header: str = field(default="", metadata={"help": "the header in which a proxy names who signed in"})
     trusted_proxies: tuple[str, ...] = field(
-        default=("127.0.0.1", "::1"), metadata={"help": "the addresses of proxies whose headers count, separated by commas"}
+        default=("127.0.0.1", "::1"),
+        metadata={"help": "the addresses of proxies whose headers count, separated by commas"},
     )
     plain_http: bool = field(
         default=False, metadata={"help": "1 allows passwords, cookies and tokens over plain HTTP from other machines"}

@@ -1,4 +1,4 @@
-"""The server's own tables, in the database of the ledger or in one of their own. None is part of the ledger's chain.
+"""The server's own tables, in the database of the ledger or in a separate one. None is part of the ledger's chain.
 
 Every time is in whole seconds since 1970, by the clock of the machine that wrote it. Passwords are argon2 hashes;
 tokens and session cookies are stored as SHA-256 hashes, which suffices for 256 random bits.

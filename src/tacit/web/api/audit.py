@@ -16,7 +16,7 @@ router = guarded("audit")
 
 
 class Line(Reply):
-    """Who did what and when."""
+    """A line: who did what and when."""
 
     number: int
     time: int

@@ -1,4 +1,4 @@
-"""What the routes share: the server, responses in JSON, and types of parameters."""
+"""Parts that the routes share: the server, responses in JSON, and types of parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets: what there is, what may be asked, and what is left."""
+"""Datasets: their tables, their columns, and the budget left."""
 
 from __future__ import annotations
 

@@ -14,8 +14,9 @@ from tacit.web.server import Server
 
 router = guarded("health", prefix="")
 
+
 class Health(Reply):
-    """Whether the server runs, or is ready."""
+    """The state of the server."""
 
     status: str
 

@@ -54,13 +54,13 @@ class Overview(Reply):
 
 
 class Shares(Reply):
-    """What each analyst has spent, and what is left for each."""
+    """The spending of each analyst, and the budget left for each."""
 
     analysts: list[dict[str, Any]]
 
 
 class Report(Reply):
-    """Whether the chain and all totals of a ledger hold."""
+    """The result of a check of the chain and all totals."""
 
     holds: bool
     records: int

@@ -16,7 +16,7 @@ router = guarded("limits")
 
 
 class Limits(Reply):
-    """How many units have how many rows, and the reach that errs least."""
+    """The numbers of units by their rows, and the reach that errs least."""
 
     id: str
     reach: int

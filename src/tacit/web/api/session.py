@@ -33,7 +33,7 @@ class SignIn(Body):
 
 
 class Me(Reply):
-    """Who is signed in. `csrf` is for the header X-CSRF-Token of requests with a cookie."""
+    """The person who is signed in. `csrf` is for the header X-CSRF-Token of requests with a cookie."""
 
     name: str
     role: str

@@ -1,1 +1,1 @@
-"""What pages and API share: plain functions over the server, the person and the dataset."""
+"""Functions that pages and API share, over the server, the person and the dataset."""

@@ -124,7 +124,7 @@ def stored(server: Server, question: Question) -> tuple[int, Content]:
 
 def _left(server: Server, question: Question) -> Content:
     with server.datasets[question.dataset].use() as one:
-        return {"left": left_content(one.database.as_analyst(question.person))["left"]}
+        return {"left": left_content(one.ledger.standing(question.person))["left"]}
 
 
 def carry_out(
@@ -142,7 +142,7 @@ def carry_out(
         with server.datasets[question.dataset].use() as one:
             database = gated(one, question.person, gate)
             content = {"id": question.id, "dataset": question.dataset, **_released(database, body, question.key)}
-            content["left"] = left_content(database)["left"]
+            content["left"] = left_content(one.ledger.standing(question.person))["left"]
         status, state = 200, questions.DONE
     except Exception as error:  # noqa: BLE001 - every error becomes a problem, with a constant text if unknown
         status, content, _ = problems.content_of(error, server.clean)
@@ -167,7 +167,7 @@ def _released(database: Database, body: Body, request: str) -> Content:
         case AskedBounds():
             given: dict[str, Any] = {"where": body.where, "table": body.table, "confidence": body.confidence}
             return bounds_content(database.bounds(body.column, request=request, **given, **amounts_of(body)))
-    return answer_content(database.answer(quote_of(database, body), request=request), verb=body.verb)
+    return answer_content(database.session.answer(quote_of(database, body), request), verb=body.verb)
 
 
 def _store_end(server: Server, question: Question, body: Body, state: str, status: int, content: Content) -> None:
@@ -206,7 +206,7 @@ def recorded(
     with server.datasets[question.dataset].use() as one:
         number = question.record
         database = gated(one, question.person, never_charge)
-        answer = database.answer(quote_of(database, body), request=question.key)
+        answer = database.session.answer(quote_of(database, body), question.key)
         return {"id": question.id, "dataset": question.dataset, "record": number, **shown(answer)}
 
 

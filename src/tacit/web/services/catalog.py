@@ -1,4 +1,4 @@
-"""What there is, and what is left for a person."""
+"""The datasets, and the budget left for a person."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ def datasets(server: Server, person: Person) -> list[Content]:
     for name, dataset in server.datasets.items():
         with dataset.use() as one:
             database = one.database.as_analyst(person.name)
-            found.append({"name": name, "tables": list(database.tables), **left_content(database)})
+            found.append(
+                {"name": name, "tables": list(database.tables), **left_content(one.ledger.standing(person.name))}
+            )
     return found
 
 
@@ -26,5 +28,5 @@ def dataset(server: Server, person: Person, name: str) -> Content:
             "tables": list(database.tables),
             "schema": [table_content(each) for each in database.tables.values()],
             "data_version": one.policy.data_version or None,
-            **left_content(database),
+            **left_content(one.ledger.standing(person.name)),
         }

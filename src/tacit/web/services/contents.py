@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from tacit.database import Database
 from tacit.errors import TacitError
 from tacit.guarantees.exact import round_up
-from tacit.guarantees.filters import Budget, Spent
+from tacit.guarantees.filters import Budget, Spent, admit_all
 from tacit.json_forms import answer_json, quote_json
-from tacit.ledger import history
+from tacit.ledger.records import budget_like
+from tacit.ledger.sql_ledger import Standing
+from tacit.ledger.state import check_admission
 from tacit.query.formatting import amounts
 from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.results.answer_table import AnswerTable
@@ -53,7 +56,7 @@ def _row(row: Mapping[str, object]) -> Content:
 
 
 def columns_content(columns: Sequence[AnswerColumn]) -> list[Content]:
-    """Return columns with the ends of their intervals; an end is null if it is infinite or if there is none."""
+    """Return columns with the ends of their intervals; an end that is infinite or missing is null."""
     return [
         {
             "name": each.name,
@@ -88,34 +91,35 @@ def bounds_content(found: PrivateBounds) -> Content:
     }
 
 
-def plan_content(quote: Quote, database: Database) -> Content:
+def plan_content(quote: Quote, standing: Standing, analyst: str) -> Content:
     """Return a plan, what is left, and why the question would be refused, if it would be."""
     shortage = None
     try:
-        database.check(quote)
+        check_admission(analyst, standing.limit)
+        nothing = replace(standing.spent, loss=Fraction(0), delta=Fraction(0))
+        admit_all(nothing, standing.left, quote.price.events, "query")
     except TacitError as error:
         shortage = {"detail": error.message, "hint": error.hint}
     return {
         **quote_json(quote),
         "unknown": list(quote.unknown),
         "text": str(quote),
-        "left": amounts(database.left),
+        "left": amounts(standing.left),
         "fits": shortage is None,
         "shortage": shortage,
     }
 
 
-def left_content(database: Database) -> Content:
+def left_content(standing: Standing) -> Content:
     """Return the budget, what is left in all, and what is left for one analyst."""
-    ledger = database.ledger
-    own_limit = ledger.limit_of(database.analyst)
+    budget, spent = standing.budget, standing.spent
     return {
-        "budget": amounts(ledger.budget),
-        "left": amounts(database.left),
-        "left_in_all": amounts(history.left(ledger)),
-        "spent": amounts(database.spent),
-        "limit": None if own_limit is None else amounts(own_limit),
-        "currency": type(ledger.budget).__name__,
+        "budget": amounts(budget),
+        "left": amounts(standing.left),
+        "left_in_all": amounts(standing.left_in_all),
+        "spent": amounts(budget_like(budget, spent.loss, spent.delta)),
+        "limit": amount_or_none(standing.limit),
+        "currency": type(budget).__name__,
     }
 
 
