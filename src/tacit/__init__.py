@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tacit.mechanisms.calibrate import Calibration, calibrate
     from tacit.opening import open  # noqa: A004 - the name is the public surface's
     from tacit.query.policy import ROW
+    from tacit.remote import connect
 
 __version__ = VERSION
 
@@ -79,6 +80,7 @@ __all__ = [
     "calibrate",
     "compare_noise",
     "compose",
+    "connect",
     "count",
     "counters",
     "declare",
@@ -134,6 +136,7 @@ _NAMES = {
     "tacit.mechanisms.calibrate": ("Calibration", "calibrate"),
     "tacit.opening": ("open",),
     "tacit.query.policy": ("ROW",),
+    "tacit.remote": ("connect",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -10,12 +10,14 @@ and run it, so a verb and its SQL have the same plan, price and receipt.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Literal, Self, Unpack, overload
 
 from tacit import verbs
 from tacit.database_verbs import DatabaseVerbs, with_warnings
+from tacit.database_verbs.base import is_plan
 from tacit.engines import Engine
-from tacit.errors import InvalidError, TacitError, bad_value
+from tacit.errors import InvalidError, TacitError
 from tacit.guarantees.exact import Number, positive
 from tacit.guarantees.filters import Budget
 from tacit.ledger import Ledger, history
@@ -178,6 +180,18 @@ class Database(DatabaseVerbs):
         )
         return with_warnings(self._session.answer(quote, request))
 
+    def as_analyst(self, name: str, *, ledger: Ledger | None = None) -> Self:
+        """Return this database for another analyst, over the same engines and the same ledger; closing one closes both.
+
+        Args:
+            name: the analyst, for the ledger and for the analyst's limit.
+            ledger: the same ledger behind another object, such as one that asks before each charge.
+        """
+        view = copy(self)
+        with unspent():
+            view._session = self._session.as_analyst(name, ledger)  # noqa: SLF001 - a copy of this object
+        return view
+
     def _quote(self, query: str, **options: Unpack[Options]) -> SessionQuote:
         with unspent():
             question = question_of(query, options)
@@ -190,6 +204,7 @@ class Database(DatabaseVerbs):
         *,
         spend: Number | None = None,
         table: str | None = None,
+        request: str | None = None,
         plan: Literal[False] = False,
         **options: Unpack[Options],
     ) -> LimitsReport: ...
@@ -209,6 +224,7 @@ class Database(DatabaseVerbs):
         *,
         spend: Number | None = None,
         table: str | None = None,
+        request: str | None = None,
         plan: bool = False,
         **options: Unpack[Options],
     ) -> LimitsReport | SessionQuote:
@@ -218,21 +234,21 @@ class Database(DatabaseVerbs):
             query: the query whose limits are to be chosen; by default the count of a table's rows.
             spend: the ε or ρ that the query itself will cost; by default nine times that of the report.
             table: one of several tables, if no query is given.
+            request: a name for this report, as for `sql`.
             plan: whether to return the quote, as `limits_plan` does, and spend nothing.
             options: `epsilon` or `rho`, the cost of this report; `confidence` of its intervals; `keys` as for `sql`.
                 A `delta` is that of the report and of the query, which needs one if its groups are found in the data.
         """
-        if not isinstance(plan, bool):
-            raise bad_value("plan", plan, "True or False")
+        planned = is_plan(plan, {"request": request})
         question = self._limits_question(query, table, options)
-        if plan:
+        if planned:
             return self._session.limits_quote(question)
         with unspent():
             cost = question.cost
             given, name = (cost.epsilon, "epsilon") if cost.rho is None else (cost.rho, "rho")
             loss = _TIMES * positive(given, name) if spend is None and given is not None else spend
             answer = Cost(rho=loss) if name == "rho" else Cost(epsilon=loss, delta=cost.delta)
-        return self._session.limits(question, answer)
+        return self._session.limits(question, answer, request)
 
     def limits_plan(
         self, query: str | None = None, *, table: str | None = None, **options: Unpack[Options]
@@ -269,6 +285,16 @@ class Database(DatabaseVerbs):
             note: a line that states what is released; everybody who reads the ledger sees it.
         """
         return charge(self._session, mechanism, note)
+
+    @property
+    def session(self) -> Session:
+        """The session, for programs such as the server that plan and answer a query in one step."""
+        return self._session
+
+    @property
+    def analyst(self) -> str:
+        """The name of the analyst; empty without one."""
+        return self._session.analyst
 
     @property
     def ledger(self) -> Ledger:

@@ -154,6 +154,18 @@ def open_to_plan(
     return _open(policy, engine_settings, ledger, analyst or "", accept=False), True
 
 
+def open_policy(policy: Policy, *, accept: bool = False, recorded: bool = True) -> Database:
+    """Open a policy that was read before; without `recorded` no ledger is opened, and what is planned stays in memory.
+
+    Args:
+        policy: the policy.
+        accept: whether to accept bounds, a budget or an analyst's limit that changed since the last charge.
+        recorded: whether to open the ledger of the policy.
+    """
+    opened = policy if recorded else replace(policy, ledger=None)
+    return _open(opened, policy.engine_settings({}), None, "", accept=accept)
+
+
 def _is_policy_file(source: object) -> bool:
     """Return whether a source is a policy file by its suffix; a scheme such as spark: makes it another source."""
     return (
@@ -278,7 +290,7 @@ def _open_ledger(
             ledger,
             budget,
             neighbours,
-            policies={table.name: _promise(table) for table in tables},
+            policies={table.name: promise_of(table) for table in tables},
             analysts=_accounts(policy.analysts),
             version=policy.data_version or None,
             accept=accept,
@@ -305,7 +317,7 @@ def _accounts(analysts: Mapping[str, Budget]) -> dict[str, Budget]:
     return {UNLISTED if name == ANYBODY else name: own_limit for name, own_limit in analysts.items()}
 
 
-def _promise(policy: TablePolicy) -> Promise:
+def promise_of(policy: TablePolicy) -> Promise:
     """Return the part of a policy that the ledger records."""
     bounded = {name: column.bounds for name, column in policy.columns.items() if column.bounds is not None}
     return Promise(

@@ -9,13 +9,15 @@ changed, tacit does not charge either. If reading fails after the charge, the ch
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from tacit import activity, choosing, deriving, sizing
 from tacit.engines import Engine
@@ -101,7 +103,7 @@ class Session:
         self.data_version = check_name(data_version, "data_version")
         check_name(analyst, "analyst")
         ledger.open_tables(name for name, (policy, _) in tables.items() if not policy.public)
-        self.closed, self.sandbox = False, SharedSandbox()
+        self._closing, self.sandbox = threading.Event(), SharedSandbox()
         self.memory_limit = min(
             (size for _, engine in tables.values() if (size := engine.settings.memory)), default=None
         )
@@ -112,9 +114,26 @@ class Session:
         """The policy of each table."""
         return {name: policy for name, (policy, _) in self._tables.items()}
 
+    def as_analyst(self, name: str, ledger: Ledger | None = None) -> Self:
+        """Return a session of another analyst over the same engines; closing either closes both.
+
+        Args:
+            name: the analyst, for the ledger.
+            ledger: the same ledger behind another object, such as one that asks before each charge.
+        """
+        view = copy(self)
+        view._analyst = check_name(name, "analyst")  # noqa: SLF001 - a copy of this object
+        view.ledger = self.ledger if ledger is None else ledger
+        return view
+
+    @property
+    def closed(self) -> bool:
+        """True if this session, or that of another analyst over the same engines, was closed."""
+        return self._closing.is_set()
+
     def close(self) -> None:
         """Close the sources and the connections of the ledger, which can still be read."""
-        self.closed = True
+        self._closing.set()
         self.sandbox.close()
         for _, engine in self._tables.values():
             engine.close()
@@ -149,7 +168,7 @@ class Session:
         with unspent():
             return limits_quote(self, question)
 
-    def limits(self, question: Question, spend: Cost) -> LimitsReport:
+    def limits(self, question: Question, spend: Cost, request: str | None = None) -> LimitsReport:
         """Release these histograms, and report on the limits of an answer at the cost `spend`."""
         quote = self.limits_quote(question)
         with unspent():
@@ -157,7 +176,7 @@ class Session:
             answer = price(plan, spend)
         slope, groups = noise_a_row(plan, answer.noise), GUESSED_GROUPS if plan.cells is None else plan.cells
         subject = limits_subject(plan, self.tables[plan.table.name].reach)
-        return LimitsReport(self.answer(quote), slope, groups, answer.guarantee, question.confidence, subject)
+        return LimitsReport(self.answer(quote, request), slope, groups, answer.guarantee, question.confidence, subject)
 
     @property
     def is_zcdp(self) -> bool:

@@ -47,7 +47,7 @@ def listed() -> dict[str, set[str]]:
 
 
 def test_every_command_is_on_the_page_and_no_other() -> None:
-    shown = set(re.findall(r"^\| `tacit ((?:local |ledger )?\w+)", PAGE, re.MULTILINE))
+    shown = set(re.findall(r"^\| `tacit ((?:local |ledger |user )?\w+)", PAGE, re.MULTILINE))
     assert shown == set(commands())
 
 

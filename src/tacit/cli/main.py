@@ -1,7 +1,7 @@
 """The `tacit` command: its groups of commands, and `main`, which runs them.
 
 The commands are in `query_commands`, `synthesis_commands`, `itemset_commands`, `ledger_commands`, `mechanism_commands`,
-`local_commands` and `microdata_commands`.
+`local_commands`, `microdata_commands` and `serve_commands`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tacit.cli import (
     mechanism_commands,
     microdata_commands,
     query_commands,
+    serve_commands,
     synthesis_commands,
 )
 from tacit.cli.ledger_commands import ledger_app
@@ -69,12 +70,14 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     microdata_commands.check,
     microdata_commands.anonymize,
     microdata_commands.attack,
+    serve_commands.serve,
 )
 """The commands that belong to no group, in the order of `tacit --help`."""
 for _command in _COMMANDS:
     app.command()(_command)
 app.add_typer(ledger_app)
 app.add_typer(local_app)
+app.add_typer(serve_commands.user_app)
 
 
 def main() -> None:

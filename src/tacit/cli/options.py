@@ -434,3 +434,37 @@ GroupsOption = Annotated[
     str | None, typer.Option(help="With similarity: a file with a hierarchy of the sensitive values.")
 ]
 OutsideOption = Annotated[str | None, typer.Option(help="With linkage and background: the file that the attacker has.")]
+
+# serve, user
+PoliciesArgument = Annotated[list[str] | None, typer.Argument(help="The policy files to serve.")]
+DemoOption = Annotated[
+    bool, typer.Option("--demo", help="Serve a made-up survey, with people whose passwords are printed.")
+]
+HostOption = Annotated[str | None, typer.Option(help="The address to listen on; by default 127.0.0.1.")]
+PortOption = Annotated[int | None, typer.Option(help="The port to listen on; by default 8000.")]
+WorkersOption = Annotated[int | None, typer.Option(help="The number of processes; by default 1.")]
+TlsCertOption = Annotated[str | None, typer.Option(help="The certificate for HTTPS, a PEM file.")]
+TlsKeyOption = Annotated[str | None, typer.Option(help="The key of the certificate, a PEM file.")]
+TrustHeaderOption = Annotated[
+    str | None, typer.Option(help="The header in which a proxy on this machine names the person who signed in.")
+]
+PlainHttpOption = Annotated[
+    bool | None,
+    typer.Option("--plain-http", help="Take passwords and tokens over plain HTTP from other machines too."),
+]
+QuantumOption = Annotated[
+    float | None, typer.Option(help="Answers leave at multiples of so many seconds; by default 0.25.")
+]
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        envvar="TACIT_SERVE_STORE", help="The file or URL of people and sessions; by default the policy's ledger."
+    ),
+]
+PersonArgument = Annotated[str, typer.Argument(help="The person's name, which is the analyst's in the ledger.")]
+RoleOption = Annotated[str, typer.Option(help="analyst, steward or admin.")]
+NoPasswordOption = Annotated[
+    bool, typer.Option("--no-password", help="The person signs in through a proxy, or uses tokens.")
+]
+LabelOption = Annotated[str, typer.Option(help="The purpose of the token.")]
+DaysOption = Annotated[int, typer.Option(help="For how many days the token is valid, at most 366.")]

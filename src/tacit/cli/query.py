@@ -26,26 +26,19 @@ from tacit.cli.output_tables import make_table, put_table
 from tacit.database import Database
 from tacit.engines.sources import open_source
 from tacit.guarantees.values import PureDP
-from tacit.query.aggregates.cut import cut_share
+from tacit.json_forms import answer_json, quote_json
 from tacit.query.formatting import amounts, percent
-from tacit.query.policy.limits import AUTO
 from tacit.query.policy.template import skeleton
-from tacit.query.pricing.noisy_filters import answer_meaning, meaning
 from tacit.query.pricing.price import Cost
-from tacit.query.results.cost_shares import shares_json
 from tacit.query.results.derived_release import FAILED, DerivedRelease
-from tacit.query.results.intervals import without_intervals
-from tacit.query.results.limits_note import NOT_FOUND, cut_notes, not_counted
+from tacit.query.results.limits_note import NOT_FOUND, cut_notes
 from tacit.query.results.quote import Quote
 from tacit.query.results.release import Release
 from tacit.query.results.render import WARNING, AnswerColumn, text_rows
-from tacit.query.results.table import Table
-from tacit.query.results.table_text import json_value
 from tacit.query.sql.parameters import ParameterValue
-from tacit.query.sql.row_work import ROW_LIMITS
-from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote
+from tacit.quotes import SessionQuote
 
-__all__ = ["Access", "Cost", "QueryOptions", "init", "plan", "query"]
+__all__ = ["Access", "Cost", "QueryOptions", "answer_json", "init", "plan", "query"]
 
 
 class AnswerOptions(Protocol):
@@ -147,7 +140,7 @@ def plan(access: Access, options: AnswerOptions, *, json: bool) -> None:
         shortage = shortage_of(db, quote)
         if json:
             left = amounts(db.left) if not exists or not is_temporary(db) else None
-            put_json({**_quote_json(quote), "left": left, "fits": shortage is None, "ledger_begun": False})
+            put_json({**quote_json(quote), "left": left, "fits": shortage is None, "ledger_begun": False})
             return
         put(str(quote))
         if not exists:
@@ -203,89 +196,3 @@ def _put_columns(columns: Sequence[AnswerColumn], confidence: float, notes: Sequ
     put_table(make_table(headings, rows, left=intervals, dim=intervals))
     for note in notes:
         put(note)
-
-
-def answer_json(answer: Release) -> dict[str, object]:
-    """Return an answer as an object for JSON."""
-    return {
-        "question": answer.plan.sql,
-        "cost": amounts(answer.cost),
-        "confidence": answer.confidence,
-        "intervals": without_intervals(answer.plan, answer_meaning(answer.plan, answer.found_groups)),
-        "rows": _json_rows(answer.intervals()),
-        "warnings": answer.warnings,
-        "notes": answer.notes,
-        "not_counted": " ".join(not_counted(answer.plan)) or None,
-        "cut": None if answer.cut is None else {"notes": cut_notes(answer.plan), "rows": _json_rows(answer.cut)},
-        "receipt": answer.receipt,
-        **(_derived_json(answer) if isinstance(answer, DerivedRelease) else {}),
-    }
-
-
-def _derived_json(answer: DerivedRelease) -> dict[str, object]:
-    """Return what an answer that is computed from released tables has besides: these tables, and its intervals."""
-    return {
-        "intervals": {"hold": "together" if answer.outline.choice else "each"},
-        "without_interval": answer.without_interval,
-        "released": {label: _json_rows(each.intervals()) for label, each in answer.released.items()},
-    }
-
-
-def _json_rows(table: Table) -> list[dict[str, object]]:
-    return [{name: json_value(value) for name, value in row.items()} for row in table.dicts()]
-
-
-def _quote_json(quote: Quote) -> dict[str, object]:
-    return {
-        "question": quote.plan.sql,
-        "cost": amounts(quote.cost),
-        "noise": quote.why,
-        "confidence": quote.confidence,
-        "shares": shares_json(quote.shares, quote.price),
-        "error": quote.error | dict.fromkeys(quote.unknown) | quote.category_errors,
-        "error_without_hidden": quote.error_without_hidden,
-        "intervals": without_intervals(quote.plan, meaning(quote.plan)),
-        "assume": quote.assume,
-        "limits": _limits_json(quote),
-        "bounds": _bounds_json(quote),
-        "public_size": quote.plan.size,
-        "not_counted": None if isinstance(quote, ChoosingQuote) else " ".join(not_counted(quote.plan)) or None,
-        "cut": _cut_json(quote),
-        "row_work": {**asdict(quote.work), **ROW_LIMITS},
-        **(_derived_quote_json(quote) if isinstance(quote, DerivedQuote) else {}),
-    }
-
-
-def _derived_quote_json(quote: DerivedQuote) -> dict[str, object]:
-    """Return the private aggregates of a query that computes with them, and the columns of the computation."""
-    inner = zip(quote.outer.inner, quote.inner, strict=True)
-    return {
-        "intervals": {"hold": "together" if quote.outline.choice else "each"},
-        "columns": quote.methods,
-        "released": [{"name": each.label, **_quote_json(part)} for each, part in inner],
-    }
-
-
-def _limits_json(quote: Quote) -> dict[str, object]:
-    limits = {name: getattr(quote.plan.table, name) for name in ("reach", "max_groups", "max_rows")}
-    chosen = isinstance(quote, ChoosingQuote) and quote.choice is not None
-    return limits | ({"reach": AUTO} if chosen else {})
-
-
-def _bounds_json(quote: Quote) -> dict[str, object]:
-    if not isinstance(quote, SessionQuote):
-        return {}
-    given = quote.question.limits
-    return {**given.record(), **dict.fromkeys(given.automatic_bounds, AUTO)}
-
-
-def _cut_json(quote: Quote) -> dict[str, object] | None:
-    """Return the share and the errors of a measured cut; None if it is not measured."""
-    if quote.plan.cap is None:
-        return None
-    return {
-        "up_to_rows": quote.plan.cap,
-        "share": float(cut_share(quote.plan)),
-        "error_up_to_rows": quote.uncut_error,
-        "error_at_once": {name: quote.error_at_once.get(name) for name in quote.uncut_error},
-    }

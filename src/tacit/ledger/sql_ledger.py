@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from sqlalchemy import Connection, select
@@ -30,8 +31,8 @@ from tacit.guarantees.events import from_json
 from tacit.guarantees.filters import Budget, Spent
 from tacit.ledger import ANSWERED, PENDING, LedgerEntry, Request, Ticket, check_name
 from tacit.ledger.changes import append, change_budget, change_limit, change_policy, change_version, check_clock
-from tacit.ledger.policies import Policies
-from tacit.ledger.records import Account, Head, Record, decode_total
+from tacit.ledger.policies import Policies, RecordedPolicy
+from tacit.ledger.records import Account, Head, Record, decode_total, key_name, left_of, left_under
 from tacit.ledger.schema import CHARGES, DERIVED, RECORDS, REQUESTS, SqlTables, damaged, read_head
 from tacit.ledger.seals import check_not_sealed
 from tacit.ledger.sizes import new_sizes, recorded_size
@@ -53,6 +54,28 @@ TableRows: TypeAlias = Sequence[dict[str, object]]
 
 Snapshot: TypeAlias = tuple[Iterator[Record], Callable[[], dict[str, TableRows]]]
 """The records of a ledger, and a function that reads the derived tables, all at one moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The budget, the amount that all have spent, the limit that applies to an analyst, and the amount they spent."""
+
+    budget: Budget
+    spent: Spent
+    limit: Budget | None
+    own: Spent
+
+    @property
+    def left_in_all(self) -> Budget:
+        """The amount that is left of the budget of all."""
+        return left_of(self.budget, self.spent)
+
+    @property
+    def left(self) -> Budget:
+        """The amount that is left for the analyst."""
+        if self.limit is None:
+            return self.left_in_all
+        return left_under(self.budget, self.spent, self.limit, self.own)
 
 
 class SqlLedger:
@@ -120,6 +143,12 @@ class SqlLedger:
             return head.since
 
     @property
+    def policy(self) -> RecordedPolicy:
+        """The recorded parts of each table's policy."""
+        with self._reading() as (_, head):
+            return head.policy
+
+    @property
     def tables(self) -> frozenset[str]:
         """The names of the private tables in the recorded policy, and of those that this process opened."""
         with self._reading() as (_, head):
@@ -144,6 +173,14 @@ class SqlLedger:
         with self._reading() as (connection, head):
             return limit_of(analyst, head.nothing, SqlTables(connection, self.name))
 
+    def standing(self, analyst: str) -> Standing:
+        """Return what one analyst and all have spent, and the limit that applies, all at one moment."""
+        check_name(analyst, "analyst")
+        with self._reading() as (connection, head):
+            tables = SqlTables(connection, self.name)
+            own = tables.account(analyst, head.nothing).spent
+            return Standing(head.budget, head.spent, limit_of(analyst, head.nothing, tables), own)
+
     def recorded(self, request: Request) -> Ticket | None:
         """Return the recorded answer to this query, if there is one; charge nothing."""
         if request.key is None and not request.repeats:
@@ -152,6 +189,13 @@ class SqlLedger:
             check_not_sealed(head, self.name)
             self._check_version(head)
             return self._find_answer(connection, head, request)
+
+    def charged_as(self, analyst: str, key: str) -> int | None:
+        """Return the number of an analyst's newest charge under a request key, answered or not; None without one."""
+        check_name(analyst, "analyst")
+        with self._reading() as (connection, _):
+            known = SqlTables(connection, self.name).request(key_name(analyst, key))
+            return None if known is None else known[0]
 
     def charge(self, request: Request) -> Ticket:
         """Charge all events or none, on disk; if this query has a recorded answer, return it instead."""

@@ -81,10 +81,21 @@ def load(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None 
         content = file.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise _unreadable(file, error) from None
+    return parse(content, file, environment=environment)
+
+
+def parse(content: bytes, path: Path, *, environment: Mapping[str, str] | None = None) -> Policy:
+    """Read the content of a policy file, which need not be stored at its path yet; see `load`.
+
+    Args:
+        content: the TOML, in UTF-8.
+        path: the file that messages name, and whose folder paths in it are relative to.
+        environment: Values for `${NAME}`; by default the process's environment.
+    """
     if not content.removeprefix(BOM_UTF8).strip():
-        raise PolicyError(str(file), [Mistake(None, "the file", _EMPTY)])
-    raw, lines = read_toml(str(file), content)
-    text = PolicyText(path=file, folder=file.absolute().parent, lines=lines)
+        raise PolicyError(str(path), [Mistake(None, "the file", _EMPTY)])
+    raw, lines = read_toml(str(path), content)
+    text = PolicyText(path=path, folder=path.absolute().parent, lines=lines)
     model, mistakes = file_mistakes(raw, os.environ if environment is None else environment, text)
     if model is None or mistakes:
         raise text.file_error(mistakes)
