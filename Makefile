@@ -1,12 +1,14 @@
 # Every target first installs its dependencies into .venv. Tests run on PostgreSQL, which pip installs, and on Spark, for
 # which `make test` installs Java if it is missing. The tests of the browser client need node 20 or newer (apt install
-# nodejs, brew install node, or https://nodejs.org); without node they are skipped.
+# nodejs, brew install node, or https://nodejs.org); without node they are skipped. npm installs TypeScript for one of them.
 PYTHON ?= python3
 PY := .venv/bin/python
 CORES := $(shell nproc 2>/dev/null || echo 2)
 STAMP := .venv/.installed
 LOWEST := .venv-lowest
 EXTRAS := web,postgres,spark,plot
+TSC := .venv/typescript/node_modules/typescript/bin/tsc
+NPM_INSTALL := npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=20000
 
 .PHONY: help setup java demo test test-long test-lowest test-packages mutants check format bench docs clean
 
@@ -31,10 +33,15 @@ java:  # Spark 4 needs Java 17 or newer; on Debian and Ubuntu it comes from the 
 	  command -v apt-get >/dev/null && $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null && java -version 2>/dev/null; } || { \
 	  echo "Cannot install Java. Install a Java runtime, 17 or newer (https://adoptium.net), put \`java\` on the path, and try again."; exit 2; }
 
+# TypeScript compiles the types of the browser client in one test, which is skipped without it
+$(TSC): $(STAMP)
+	@command -v npm >/dev/null && $(NPM_INSTALL) --prefix .venv/typescript typescript@5.9 >/dev/null 2>&1 && touch $@ || \
+	  echo "TypeScript is missing and npm cannot install it, so the test of the client's types is skipped."
+
 demo: $(STAMP)  ## run a private query on a made-up survey
 	.venv/bin/tacit demo
 
-test: $(STAMP) java  ## run all tests except the long statistical ones
+test: $(STAMP) java $(TSC)  ## run all tests except the long statistical ones
 	@command -v node >/dev/null || echo "node is missing, so the tests of the browser client are skipped (see the top of the Makefile)."
 	$(PY) -m pytest -q -m "not long" -n $(CORES) --dist worksteal
 
@@ -91,6 +98,7 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 	$(PY) bench/high_dimensional_rows.py
 	$(PY) bench/operations.py
 	$(PY) bench/shell.py
+	$(PY) bench/high_dimensional_marginals.py
 
 docs: $(STAMP)  ## write the API reference as HTML to site/
 	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.laws tacit.mechanisms tacit.guarantees tacit.noise tacit.local

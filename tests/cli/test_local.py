@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from typer.testing import CliRunner
 
 from cli_runs import run
 from tacit.cli import output
-from tacit.cli.local import ProtocolOptions
 from tacit.cli.local_commands import local_app
+from tacit.cli.local_protocols import ProtocolOptions
 from tacit.cli.local_simulate import SHARES, SimulateOptions
 from tacit.errors import InvalidError, NoSourceError, TacitError
-from tacit.local import OLH, Aggregator, Reports, protocol
+from tacit.local import OLH, OUE, SUE, Aggregator, Protocol, Reports, SubsetSelection, protocol
 from tacit.local.parameters import ORACLES
 
 DRINKS = ["tea", "coffee", "water", "mate"]
@@ -26,6 +27,11 @@ def call(*words: object) -> str:
     done = CliRunner().invoke(local_app, [str(word) for word in words], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
+
+
+def said(*words: object) -> str:
+    """Run a command in this process and return its messages on stderr."""
+    return CliRunner().invoke(local_app, [str(word) for word in words], catch_exceptions=False).stderr
 
 
 def json_of(*words: object) -> dict[str, object]:
@@ -218,6 +224,21 @@ def test_choose_names_the_best_and_writes_what_is_asked_for(folder: Path) -> Non
         ("choose", "--p", 0.75, "--words", "yes,no", "--domain-size", 2),
         ("choose", "--p", 0.75, "--domain", "drinks.txt"),
         ("choose", "--epsilon", 1, "--domain-size", 4, "--client", "fax"),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--q", 0.2),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--p", 0.5, "--q", 0.2),
+        ("choose", "--p", 0.2, "--domain-size", 4, "--q", 0.2),
+        ("choose", "--p", 0.5, "--domain-size", 4, "--q", "nan"),
+        ("choose", "--p", 0.5, "--domain-size", 4, "--q", 0.2, "--buckets", 4),
+        ("choose", "--p", 0.5, "--domain-size", 4, "--q", 0.2, "--protocol", "GRR"),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--buckets", 1),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--buckets", 4, "--protocol", "OUE"),
+        ("choose", "--p", 0.5, "--domain-size", 4, "--protocol", "OLH"),
+        ("choose", "--p", 0.25, "--domain-size", 4, "--buckets", 4),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--size", 4),
+        ("choose", "--epsilon", 1, "--domain-size", 4, "--size", 0),
+        ("choose", "--p", 0.5, "--domain-size", 4, "--size", 2),
+        ("simulate", "--epsilon", 1, "--protocol", "GRR", "--protocol", "SUE", "--size", 2),
+        ("simulate", "--epsilon", 1, "--protocol", "GRR", "--protocol", "SUE", "--p", 0.7),
     ],
     ids=lambda words: " ".join(map(str, words)),
 )
@@ -251,6 +272,41 @@ def test_a_file_of_two_lines_is_a_question_too(folder: Path) -> None:
     assert json_of("choose", "--p", 0.75)["protocol"] == "Warner"
     assert json_of("choose", "--p", 0.5, "--domain-size", 4, "--protocol", "GRR")["epsilon"] == pytest.approx(1.0986123)
     assert json_of("choose", "--epsilon", 1, "--domain-size", 1024, "--client", "browser")["best"] in ORACLES
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        (("--p", 0.7, "--q", 0.2), OUE(domain=8, p=0.7, q=0.2)),
+        (("--epsilon", 1, "--p", 0.3, "--protocol", "oue"), OUE(domain=8, epsilon=1, p=0.3)),
+        (("--epsilon", 1, "--buckets", 16), OLH(domain=8, epsilon=1, buckets=16)),
+        (("--p", 0.5, "--buckets", 3), OLH(domain=8, p=0.5, buckets=3)),
+        (("--epsilon", 1, "--size", 3), SubsetSelection(domain=8, epsilon=1, size=3)),
+        (("--p", 0.7, "--protocol", "SUE"), SUE(domain=8, p=0.7)),
+    ],
+)
+def test_own_constants_make_the_protocol_of_python(words: tuple[object, ...], made: Protocol, folder: Path) -> None:
+    chosen = json_of("choose", "--domain-size", 8, *words, "--people", 1000, "--save", "own.json", "--force")
+    assert protocol((folder / "own.json").read_text(encoding="utf-8")).digest == made.digest
+    assert chosen["std"] == pytest.approx(made.variance(n=1000) ** 0.5)
+    shown = said("choose", "--domain-size", 8, *words, "--people", 1000)
+    assert f"standard error {made.variance(n=1000) ** 0.5:,.0f}, ε = {made.epsilon:g}" in shown
+    (row,) = cast("list[Any]", json_of("simulate", "--domain-size", 8, *words, "--people", 10, "--seed", 1)["rows"])
+    assert row["protocol"] == type(made).__name__
+
+
+def test_each_simulated_protocol_gets_the_constants_that_it_takes() -> None:
+    words = ("simulate", "--epsilon", 1, "--protocol", "OUE", "--protocol", "OLH", "--people", 100, "--seed", 1)
+    plain, own = json_of(*words), json_of(*words, "--buckets", 20)
+    predicted = [[row["predicted"] for row in cast("list[Any]", each["rows"])] for each in (plain, own)]
+    assert predicted[0][0] == predicted[1][0]
+    assert predicted[0][1] < predicted[1][1]
+    assert (own["buckets"], own["size"], own["q"]) == (20, None, None)
+
+
+def test_a_wrong_constant_is_named_as_the_shell_names_it() -> None:
+    with pytest.raises(InvalidError, match=r"^--size must be a whole number from 1 to 3, not 4\.$"):
+        call("choose", "--epsilon", 1, "--domain-size", 4, "--size", 4)
 
 
 def test_simulations_repeat_with_a_seed_for_every_protocol() -> None:

@@ -62,10 +62,36 @@ def neighbours() -> None:
     assert m.plot("neighbours").to_dict()["title"]
 
 
+def _lines(chart: Any) -> dict[str, dict[float, float]]:  # noqa: ANN401 - of altair
+    """Return the points of every curve of a chart, from its largest table."""
+    table = max(chart.to_dict()["datasets"].values(), key=len)
+    lines: dict[str, dict[float, float]] = {}
+    for point in table:
+        lines.setdefault(point["line"], {})[round(point["at"], 6)] = point["value"]
+    return lines
+
+
 @row(92, "exponential densities, survivor functions, memorylessness", LAWS)
 def exponential() -> None:
-    for kind in ("density", "survivor", "memory"):
-        assert tc.figures.exponential(kind).to_dict()["title"]
+    """Check that the curves are λe^(-λx) and e^(-λx), and that given X > t the second begins again at t.
+
+    The magnitude of Laplace noise has this law, and so no memory either.
+    """
+    for kind, value in (("density", lambda rate, x: rate * exp(-rate * x)), ("survivor", lambda r, x: exp(-r * x))):
+        lines = _lines(tc.figures.exponential(kind, rates=[0.5, 2]))
+        for rate in (0.5, 2):
+            for x, y in lines[f"λ = {rate:g}"].items():
+                assert y == pytest.approx(value(rate, x), rel=1e-9)
+    for given, after in (1, 1.0), (3, 3.0):
+        lines = _lines(tc.figures.exponential("memory", rates=[0.5], after=after))
+        whole, rest = lines["λ = 0.5"], lines[f"λ = 0.5, given X > {given}"]
+        moved = {x: y for x, y in rest.items() if x >= after}
+        assert len(moved) > 100
+        assert all(y == pytest.approx(exp(-0.5 * (x - after)), rel=1e-9) for x, y in moved.items())
+        assert moved[after] == pytest.approx(whole[0.0])
+    m = tc.Laplace(sensitivity=1.0, epsilon=0.5)
+    for s, t in (1.0, 2.0), (4.0, 0.5):
+        assert m.sf(s + t) / m.sf(s) == pytest.approx(2 * m.sf(t), rel=1e-4)  # Pr[noise > t | noise > 0]
 
 
 @row(93, "many releases and their histogram", LAWS)

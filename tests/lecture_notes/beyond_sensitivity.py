@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import exp, log, sqrt, tanh
 
 import numpy as np
 import pytest
@@ -45,7 +45,18 @@ def global_sensitivity() -> None:
 
 @row(67, "the Laplace mechanism", MECHANISMS)
 def laplace() -> None:
-    assert tc.Laplace(sensitivity=2, epsilon=0.5).scale == 4
+    """Check the law e^(-|z|ε/Δ), that neighbours' laws are within e^ε and reach it, and that releases have the law."""
+    m, z = tc.Laplace(sensitivity=2, epsilon=0.5), np.arange(-60, 61)
+    assert m.scale == 4
+    np.testing.assert_allclose(m.pmf(z), tanh(1 / 8) * np.exp(-np.abs(z) / 4), rtol=1e-12)
+    for neighbour in (-2, -1, 1, 2):
+        ratios = m.ratio(z, value=0, neighbour=neighbour)
+        assert np.max(ratios) == pytest.approx(exp(0.25 * abs(neighbour)))
+    n = 20_000
+    released = m.release(np.full(n, 10)) - 10
+    for t in (-8, -2, 0, 3, 9):  # beyond 6.5 standard errors with probability 1e-10
+        chance = m.cdf(t)
+        assert abs(np.mean(released <= t) - chance) < 6.5 * sqrt(chance * (1 - chance) / n)
 
 
 @row(68, "accuracy: (Δ/ε)·ln(1/β)", FIRST)

@@ -13,6 +13,7 @@ import pytest
 import tacit
 from cli_runs import run
 from lecture_notes.rows import row, tc
+from local_protocols import law
 
 LOCAL, MECHANISMS = "docs/explanation/local-model.md", "docs/reference/mechanisms.md"
 WORDS = "words" in signature(tacit.local.Warner.__init__).parameters
@@ -21,8 +22,21 @@ WORDS = "words" in signature(tacit.local.Warner.__init__).parameters
 
 @row(38, "the local model: who is trusted", LOCAL)
 def trust() -> None:
-    reports = tc.local.GRR(domain=["a", "b", "c"], epsilon=1).randomize(["a", "b"])
-    assert len(reports) == 2
+    """Check that a server has reports alone, each of which is nearly as likely for any other value, and can count.
+
+    The price: the error grows as the root of the number of people. That of a trusted curator does not grow.
+    """
+    survey = tc.local.GRR(domain=["a", "b", "c"], epsilon=1)
+    laws = [law(survey, value) for value in range(3)]
+    assert max(laws[v][r] / laws[w][r] for r in laws[0] for v in range(3) for w in range(3)) <= exp(1) * (1 + 1e-12)
+    device = tc.local.protocol(survey.parameters())  # all that a device gets
+    server = tc.local.Aggregator(tc.local.protocol(survey.parameters()))
+    server.add(device.randomize(["a"] * 3000 + ["b"] * 7000))
+    found = server.estimate().counts
+    error = survey.variance(n=10_000, frequency=0.7) ** 0.5
+    assert np.abs(np.asarray(found) - [3000, 7000, 0]).max() < 8 * error  # beyond with probability 1e-14
+    assert survey.variance(n=40_000) == pytest.approx(4 * survey.variance(n=10_000))
+    assert error > 30 * tc.Laplace(sensitivity=1, epsilon=1).std
 
 
 @row(40, "Warner's coin: 75 % and 25 %", LOCAL, present=WORDS)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from inspect import signature
-from math import exp, expm1, log
+from math import exp, expm1, log, sqrt
 
+import numpy as np
 import pytest
 
 import tacit
+from anonymity.test_notes import PATIENTS
 from lecture_notes import households
 from lecture_notes.rows import row, tc
 
@@ -27,7 +29,20 @@ def variance() -> None:
 
 @row(50, "a count of a disease: 3 + η", FIRST)
 def disease() -> None:
-    assert abs(tc.Laplace(sensitivity=1, epsilon=1).release(3) - 3) < 50  # beyond with probability 1e-21
+    """Check the mean 3 and the law of η over many releases, and that SQL over the microdata has the same count.
+
+    A mean of n releases is beyond 6.5 standard errors with probability 1e-10; so is a share.
+    """
+    m, n = tc.Laplace(sensitivity=1, epsilon=1), 100_000
+    released = m.release(np.full(n, 3))
+    assert abs(np.mean(released) - 3) < 6.5 * m.std / sqrt(n)
+    for eta in (-1, 0, 1, 2):
+        chance = (1 - exp(-1)) / (1 + exp(-1)) * exp(-abs(eta))
+        assert abs(np.mean(released == 3 + eta) - chance) < 6.5 * sqrt(chance * (1 - chance) / n)
+    with tc.open(PATIENTS, name="patients", unit=tc.ROW, budget=tc.PureDP(epsilon=41)) as db:
+        counted = [db.sql("SELECT count(*) FROM patients WHERE disease = 'Cancer'", epsilon=e).value for e in (1, 40)]
+    assert counted[1] == 3  # another value has probability e^-40
+    assert abs(counted[0] - 3) < 30
 
 
 @row(51, "sensitivity of sum, mean and median", "docs/reference/mechanisms.md")
@@ -112,6 +127,26 @@ def privacy_loss() -> None:
 
 @row(61, "low-dimensional statistics", SQL)
 def statistics() -> None:
-    with households.database("add/remove") as db:
-        found = db.sql("SELECT Race, count(*) AS n FROM ce GROUP BY Race", epsilon=0.5)
-    assert len(found) == 6
+    """Check counts, averages, a spread, a median, a table and a histogram against the rows, with large ε and small.
+
+    With large ε the values are those of the rows up to the stated errors, which are small.
+    """
+    rows = households.rows()
+    income, rural = rows["Income"], rows["UrbanRural"] == 2
+    query = (
+        "SELECT UrbanRural, count(*) AS n, avg(Income) AS mean, stddev_pop(Income) AS spread, median(Income) AS middle "
+        "FROM ce GROUP BY UrbanRural"
+    )
+    with households.database("add/remove", epsilon=200_001) as db:
+        found = db.sql(query, epsilon=100_000).to_pandas().set_index("UrbanRural")
+        races = db.crosstab("Race", "UrbanRural", epsilon=100).to_pandas()
+        bins = db.histogram("Income", bins=4, epsilon=100).to_pandas()
+        usual = db.sql(query, epsilon=1)
+    for place, inside in ((1, ~rural), (2, rural)):
+        assert found.loc[place, "n"] == inside.sum()
+        assert found.loc[place, "mean"] == pytest.approx(income[inside].mean(), rel=1e-3)
+        assert found.loc[place, "spread"] == pytest.approx(income[inside].std(ddof=0), rel=1e-2)
+        assert found.loc[place, "middle"] == pytest.approx(income[inside].median(), rel=2e-2)
+    assert races.iloc[:, -1].sum() == pytest.approx(households.UNITS, abs=12)
+    assert bins.iloc[:, -1].sum() == pytest.approx(households.UNITS, abs=12)
+    assert len(usual) == 2

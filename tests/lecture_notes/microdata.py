@@ -6,6 +6,7 @@ from inspect import signature
 from math import exp
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tacit
@@ -121,9 +122,30 @@ def n_t_closeness() -> None:
     assert results == [False, True]
 
 
-@row(35, "limits of syntactic notions", EXPLAINED)
+@row(35, "limits of syntactic notions: a property of the table, not of the algorithm", EXPLAINED)
 def limits() -> None:
+    """Check the three limits: a table that meets the notion betrays people; so do two such tables; one row decides.
+
+    Differential privacy is a property of the algorithm: no output is more than e^ε times as likely with another row.
+    """
+    assert tc.anonymity.check(DIVERSE, quasi=QUASI, sensitive="disease").distinct_l == 3
     assert tc.anonymity.attack(DIVERSE, kind="similarity", quasi=QUASI, sensitive="salary").succeeds
+
+    once, again = [n // 3 for n in range(9)], [(n + 1) % 9 // 3 for n in range(9)]  # two tables of the same people
+    for released in (once, again):
+        assert tc.anonymity.check({"class": released}, quasi=["class"]).k == 3
+    assert tc.anonymity.check({"once": once, "again": again}, quasi=["once", "again"]).k == 1
+
+    diseases: Any = MICRODATA["disease"]
+    neighbour = {**MICRODATA, "disease": ["Flu", *diseases[1:]]}
+    outs = [
+        tc.anonymity.anonymize(rows, quasi=[*QUASI, "gen"], sensitive="disease", require=[tc.KAnonymity(3)])
+        for rows in (MICRODATA, neighbour)
+    ]
+    counts = [list(out.table["disease"]).count("Flu") for out in outs]
+    assert counts == [1, 2]  # the table of one is never the table of the other
+    ratios = tc.Laplace(sensitivity=1, epsilon=1).ratio(np.arange(-9, 9), value=counts[0], neighbour=counts[1])
+    assert np.max(ratios) <= exp(1) * (1 + 1e-12)
 
 
 @row(36, "ε-DP in both directions, for any output", DEFINITIONS)

@@ -1,89 +1,22 @@
-"""Compiled loops that all searches share: numbering of keys, and requirements on one class.
+"""Loops that all searches share: numbering of keys, and requirements on one class.
 
-numba compiles each loop once and caches it beside this file, or in the user's cache if the folder is read-only. numba
-checks only the file of a function for changes, and its cache cannot be read once a named tuple has another name. So
-`jit` makes a hash of all files that compiled code depends on a part of the name in the cache. The named arrays that the
-loops take are in `search_arrays` and `partitions`.
+They run as Python, or compiled: see `kernels`. The named arrays that the loops take are in `search_arrays` and
+`partitions`.
 """
 # ruff: noqa: ANN001, ANN201 - the compiler finds the types itself
 # ruff: noqa: C901, PLR0913, PLR0917 - loops for a compiler: flat, with plain arguments
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from hashlib import sha256
-from pathlib import Path
-from typing import Any, ClassVar, cast
-
-import numba
 import numpy as np
-from numba.core import event
 
+from tacit.anonymity.kernels import inner_kernel, kernel
 from tacit.anonymity.search_arrays import CLOSENESS, DISTINCT, ENTROPY
 
 _BAND = 1e-11
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # no entry from C
-SOURCES = ("class_kernels.py", "lattice_kernels.py", "partitions.py", "search_arrays.py", "split_kernels.py")
 
 
-def _digest() -> str:
-    """Return a hash of all files that the compiled loops depend on."""
-    folder = Path(__file__).parent
-    try:
-        return sha256(b"".join((folder / name).read_bytes() for name in SOURCES)).hexdigest()[:12]
-    except OSError:  # without the sources numba has no cache
-        return "unknown"
-
-
-_DIGEST = _digest()
-
-
-def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function on its first call, and cache the result on disk."""
-    function.__qualname__ = f"{function.__name__}_{_DIGEST}"
-    try:
-        return cast("Callable[..., Any]", numba.njit(**_OPTIONS, cache=True)(function))
-    except RuntimeError:  # no folder is writable: every process compiles it
-        return cast("Callable[..., Any]", numba.njit(**_OPTIONS)(function))
-
-
-def jit_inner(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function that only compiled functions call: without an entry from Python, which compiles faster."""
-    options = {**_OPTIONS, "no_cpython_wrapper": True}
-    return cast("Callable[..., Any]", numba.njit(**options)(function))
-
-
-class _Notice(event.Listener):
-    """A listener that reports on stderr when numba compiles a function; a process reports it once."""
-
-    written: ClassVar[bool] = False
-
-    def __init__(self, function: object) -> None:
-        self.function = function
-
-    def on_start(self, event: event.Event) -> None:
-        """Write a line when the compilation starts."""
-        if event.data["dispatcher"] is self.function and not _Notice.written:
-            _Notice.written = True
-            sys.stderr.write("tacit: compiling searches for this machine, once; this takes some seconds.\n")
-
-    def on_end(self, event: event.Event) -> None:
-        """Write nothing when it ends."""
-
-
-@contextmanager
-def announce_compilation(function: object) -> Iterator[None]:
-    """Report on stderr if a function is compiled inside the block, because the cache on disk does not have it.
-
-    Only the first compilation of a process is reported.
-    """
-    with event.install_listener("numba:compile", _Notice(function)):
-        yield
-
-
-@jit
+@kernel
 def number_pairs(left, right, width, count, keys, values, ids):
     """Number the different pairs (left, right) from 0 by first appearance, into ids; return how many there are.
 
@@ -130,7 +63,7 @@ def number_pairs(left, right, width, count, keys, values, ids):
     return total
 
 
-@jit_inner
+@inner_kernel
 def high_half(x, y):
     """Return the upper 64 bits of the 128-bit product of two unsigned integers."""
     mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -140,7 +73,7 @@ def high_half(x, y):
     return x1 * y1 + (middle >> half) + (other >> half)
 
 
-@jit
+@kernel
 def product_at_most(a, b, c, d):
     """Return whether a·b ≤ c·d for integers from 0 to below 2⁶³, by their 128-bit products."""
     w, x, y, z = np.uint64(a), np.uint64(b), np.uint64(c), np.uint64(d)
@@ -150,7 +83,7 @@ def product_at_most(a, b, c, d):
     return w * x <= y * z
 
 
-@jit_inner
+@inner_kernel
 def powers_balance(counts, number, total, p, q):
     """Return whether (q·m)^m = p^m·Πcᵢ^cᵢ, prime by prime."""
     left = np.int64(1)
@@ -183,7 +116,7 @@ def powers_balance(counts, number, total, p, q):
     return True
 
 
-@jit
+@kernel
 def entropy_holds(counts, number, total, p, q, doubts):
     """Return the entropy, and whether it is at least ln(p/q).
 
@@ -205,7 +138,7 @@ def entropy_holds(counts, number, total, p, q, doubts):
     return entropy, False
 
 
-@jit_inner
+@inner_kernel
 def sort_falling(counts, number):
     """Sort the first `number` counts in place, largest first (Shell sort, because numba's sort compiles slowly)."""
     gap = number // 2
@@ -219,7 +152,7 @@ def sort_falling(counts, number):
         gap //= 2
 
 
-@jit
+@kernel
 def recursive_fails(counts, number, l, p, q):  # noqa: E741 - the literature's letter
     """Return whether r₁ ≥ (p/q)·(r_l + … + r_m), and sort the counts."""
     if number < l:
@@ -231,7 +164,7 @@ def recursive_fails(counts, number, l, p, q):  # noqa: E741 - the literature's l
     return product_at_most(p, tail, q, counts[0])
 
 
-@jit_inner
+@inner_kernel
 def moved(hist, whole, m, n, families, parts, ordered, sums):
     """Return the sum of absolute excesses over all families of a ground distance, in units of 1/(m·n)."""
     answer = np.int64(0)
@@ -247,7 +180,7 @@ def moved(hist, whole, m, n, families, parts, ordered, sums):
     return answer
 
 
-@jit_inner
+@inner_kernel
 def tally_class(rows, low, high, column, scratch):
     """Count the values of a sensitive column in the class rows.order[low:high]; return how many values it has."""
     different = np.int64(0)
@@ -261,7 +194,7 @@ def tally_class(rows, low, high, column, scratch):
     return different
 
 
-@jit_inner
+@inner_kernel
 def judge_closeness(i, total, n, requirements, scratch):
     """Return whether the counted class is too far from the whole, and which share of it must be suppressed at least.
 
@@ -280,7 +213,7 @@ def judge_closeness(i, total, n, requirements, scratch):
     return fails, share
 
 
-@jit_inner
+@inner_kernel
 def judge_diversity(i, different, total, requirements, scratch):
     """Return whether the counted class is not diverse, and which share of it must be suppressed at least.
 
@@ -299,7 +232,7 @@ def judge_diversity(i, different, total, requirements, scratch):
     return recursive_fails(scratch.sums, different, l, p, q), 0.0
 
 
-@jit_inner
+@inner_kernel
 def judge(rows, low, high, total, k, n, requirements, scratch, exact):
     """Return a lower bound on the rows of one class that any refinement must suppress.
 

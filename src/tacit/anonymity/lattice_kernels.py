@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.anonymity.class_kernels import jit, jit_inner, judge, number_pairs
+from tacit.anonymity.class_kernels import judge, number_pairs
+from tacit.anonymity.kernels import inner_kernel, kernel
 from tacit.anonymity.search_arrays import ClassRows
 
 _TIE = 1e-10
 
 
-@jit_inner
+@inner_kernel
 def mean_loss(values, geometric):
     """Return the mean of columns: arithmetic, or Π(1 + v)^(1/columns) - 1."""
     total = 0.0
@@ -37,7 +38,7 @@ def mean_loss(values, geometric):
     return np.expm1(total) if geometric else total
 
 
-@jit_inner
+@inner_kernel
 def bound(j, level, number, terms, lattice, levels, best, path, buffers):
     """Return a lower bound on the loss below a node, infinity if it suppresses more than the limit; and the rows.
 
@@ -61,7 +62,7 @@ def bound(j, level, number, terms, lattice, levels, best, path, buffers):
     return mean_loss(values, terms.geometric), total
 
 
-@jit_inner
+@inner_kernel
 def add_suppressed(j, level, number, rows, lattice, levels, path, buffers):
     """Set the losses of the fixed columns to their base plus what the suppressed rows add, from column j upwards."""
     weights, values, gather, joined = buffers.weights, buffers.losses, buffers.gather, buffers.joined
@@ -87,7 +88,7 @@ def add_suppressed(j, level, number, rows, lattice, levels, path, buffers):
         here = above
 
 
-@jit_inner
+@inner_kernel
 def weigh(j, number, terms, rests, requirements, scratch, space):
     """Set how many rows each joined class must suppress: by its size alone, or by its sensitive values too.
 
@@ -119,7 +120,7 @@ def weigh(j, number, terms, rests, requirements, scratch, space):
         low = first[c]
 
 
-@jit_inner
+@inner_kernel
 def number_classes(j, lattice, rests, rows, classes, buffers):
     """Number the classes of depth j, with column j at its raw level."""
     count, right, row_class = rows.size[j], buffers.right, classes.row_class[j]
@@ -137,7 +138,7 @@ def number_classes(j, lattice, rests, rows, classes, buffers):
         sizes[c] += rows.counts[j, i]
 
 
-@jit_inner
+@inner_kernel
 def join_classes(j, level, lattice, classes, buffers):
     """Join the classes of the raw level of column j into the classes of a level; return how many there are.
 
@@ -159,7 +160,7 @@ def join_classes(j, level, lattice, classes, buffers):
     return total
 
 
-@jit_inner
+@inner_kernel
 def add_candidate(j, level, score, candidates):
     """Insert a level of column j among the candidates, by rising bound."""
     at = candidates.many[j]
@@ -171,14 +172,14 @@ def add_candidate(j, level, score, candidates):
     candidates.many[j] += 1
 
 
-@jit_inner
+@inner_kernel
 def copy_levels(levels, target):
     """Copy levels by a loop, because numba compiles the assignment of a slice slowly."""
     for c in range(levels.size):
         target[c] = levels[c]
 
 
-@jit_inner
+@inner_kernel
 def list_node(score, progress, answers):
     """Add the current node to the list if there is room, and count it."""
     at = progress.listed
@@ -188,7 +189,7 @@ def list_node(score, progress, answers):
     progress.listed = at + 1
 
 
-@jit_inner
+@inner_kernel
 def record_node(score, suppressed, progress, answers):
     """Compare the current full node with the best: record a tie, or a better node.
 
@@ -214,7 +215,7 @@ def record_node(score, suppressed, progress, answers):
         copy_levels(levels, best)
 
 
-@jit_inner
+@inner_kernel
 def score_levels(j, progress, terms, lattice, rests, requirements, scratch, space, answers):
     """Bound every level of column j: keep those worth trying as candidates; at the last column, record the nodes."""
     candidates, buffers = space.candidates, space.buffers
@@ -245,7 +246,7 @@ def score_levels(j, progress, terms, lattice, rests, requirements, scratch, spac
             record_node(score, np.int64(total), progress, answers)
 
 
-@jit_inner
+@inner_kernel
 def descend(j, level, lattice, rests, space):
     """Fix column j at a level, and write the rows of the next depth: pairs of class and rest, equal ones joined."""
     rows, path, buffers, row_class = space.rows, space.path, space.buffers, space.classes.row_class[j]
@@ -279,7 +280,7 @@ def descend(j, level, lattice, rests, space):
         rest[i] = buffers.ids[i]
 
 
-@jit
+@kernel
 def walk(steps, state, terms, lattice, rests, requirements, scratch, space, answers):
     """Walk for a number of steps; return whether the walk has ended. state[0] is the record of its progress.
 

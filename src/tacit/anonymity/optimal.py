@@ -23,10 +23,13 @@ from typing import TypeAlias
 import numpy as np
 
 from tacit.anonymity.classes import count_values, failing, group
+from tacit.anonymity.kernels import COMPILED, is_plain, running
+from tacit.anonymity.lattice_kernels import walk
 from tacit.anonymity.loss import average
 from tacit.anonymity.privacy_models import KAnonymity, Model, NTCloseness, TCloseness
 from tacit.anonymity.problem import Problem
 from tacit.anonymity.search_arrays import (
+    PLAIN_ROWS,
     WalkTerms,
     encode_requirements,
     lattice_of,
@@ -37,6 +40,7 @@ from tacit.anonymity.search_arrays import (
 )
 
 _STEPS = 2_000
+_PLAIN_STEPS, _PLAIN_WORK = 10_000, 300_000  # raw rows of nodes: of one advance in Python, and of all of them
 _LISTED = 200_000
 _PATIENCE = 60.0
 Node: TypeAlias = tuple[float, tuple[int, ...]]
@@ -106,16 +110,13 @@ def search(
         seconds: when to stop. The certificate then has a gap.
         progress: called from time to time with the part of the lattice that is done.
     """
-    from tacit.anonymity import class_kernels, lattice_kernels  # noqa: PLC0415 - numba is slow to import
-
     start = time.perf_counter()
     walk = Walk(problem, _walk_order(problem), limit)
-    with class_kernels.announce_compilation(lattice_kernels.walk):
-        while not walk.advance(_STEPS):
-            if progress:
-                progress(walk.done())
-            if time.perf_counter() - start > seconds:
-                break
+    while not walk.advance():
+        if progress:
+            progress(walk.done())
+        if time.perf_counter() - start > seconds:
+            break
     return walk.result(time.perf_counter() - start)
 
 
@@ -127,9 +128,9 @@ def list_nodes(problem: Problem, limit: int, ceiling: float, until: float) -> tu
     order = _walk_order(problem)
     lattice = prod(tree.height for tree in problem.trees)
     walk = Walk(problem, order, limit, room=min(lattice, _LISTED), ceiling=ceiling)
-    done = walk.advance(_STEPS)
+    done = walk.advance()
     while not done and time.perf_counter() < until:
-        done = walk.advance(_STEPS)
+        done = walk.advance()
     back, many = np.argsort(order), int(walk.progress["listed"][0])
     nodes = [
         (float(loss), tuple(int(level) for level in levels[back]))
@@ -147,7 +148,10 @@ def _walk_order(problem: Problem) -> list[int]:
 
 
 class Walk:
-    """A walk through the lattice that can be interrupted and continued."""
+    """A walk through the lattice that can be interrupted and continued.
+
+    The first part of the walk through a small table runs in Python, the rest compiled.
+    """
 
     def __init__(self, problem: Problem, order: list[int], limit: int, *, room: int = 0, ceiling: float = inf) -> None:
         """Allocate all arrays of the compiled loops; with room, the walk lists every node up to the ceiling."""
@@ -158,18 +162,22 @@ class Walk:
         self.terms = WalkTerms(problem.rows, float(limit), problem.k, problem.mean == "geometric")
         self.progress, self.answers = new_progress(problem.rows, ceiling), new_answers(len(order), room)
         self.space = new_space(len(order), int(self.lattice.heights.max()), counts)
+        widest = max(len(tree.rows) for tree in problem.trees)
+        self._raw_rows, self._plain = len(counts), is_plain(walk, problem.rows, widest, PLAIN_ROWS)
         self.requirements, self.scratch = encoded.compiled, encoded.scratch()
 
-    def advance(self, steps: int) -> bool:
-        """Walk for a number of steps; return whether the walk has ended."""
-        from tacit.anonymity.lattice_kernels import walk  # noqa: PLC0415 - compiled on first use
-
-        return bool(
-            walk(
-                steps, self.progress, self.terms, self.lattice, self.rests, self.requirements, self.scratch, self.space,
-                self.answers,
-            )
-        )  # fmt: skip
+    def advance(self, steps: int | None = None) -> bool:
+        """Walk for a number of steps, by default for a fraction of a second; return whether the walk has ended."""
+        work = int(self.progress["bounded"][0]) * self._raw_rows
+        plain = self._plain and work < _PLAIN_WORK and walk not in COMPILED
+        if steps is None:
+            steps = min(_STEPS, max(1, _PLAIN_STEPS // self._raw_rows)) if plain else _STEPS
+        with running(walk, plain=plain) as loop:
+            ended = loop(
+                steps, self.progress, self.terms, self.lattice, self.rests, self.requirements, self.scratch,
+                self.space, self.answers,
+            )  # fmt: skip
+        return bool(ended)
 
     def done(self) -> float:
         """Return about which part of the walk is done."""

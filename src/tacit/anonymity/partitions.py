@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tacit.anonymity.class_kernels import announce_compilation
 from tacit.anonymity.classes import group
+from tacit.anonymity.kernels import Kernel, is_plain, running
 from tacit.anonymity.loss import average, column_losses
 from tacit.anonymity.problem import Problem
 from tacit.anonymity.recoding import RecodedTable, has_ranges, nested_order, number_order, runs_cover, widen_to_top
@@ -17,6 +17,7 @@ from tacit.anonymity.split_kernels import hierarchy_split, median_split
 from tacit.arrays import Bools, Bytes, Codes, Ints
 
 _POWERS = (1.0, 0.7, 0.4)
+_MEDIAN_ROWS, _HIERARCHY_ROWS = 5_000, 1_000  # up to so many rows in Python: at most about half a second
 
 
 class SplitTerms(NamedTuple):
@@ -85,8 +86,8 @@ def mondrian(problem: Problem, *, strict: bool) -> tuple[RecodedTable, Codes]:
         np.empty(rows, np.int32), np.empty(q, np.int64), np.empty(q, np.int64), np.empty(q, np.bool_),
         np.empty((rows + 1, 2), np.int64),
     )  # fmt: skip
-    with announce_compilation(median_split):
-        total = median_split(
+    with running(median_split, plain=is_plain(median_split, rows, int(widths.max(initial=1)), _MEDIAN_ROWS)) as split:
+        total = split(
             table, order, SplitTerms(rows, problem.k, strict), encoded.compiled, _class_rows(encoded, rows),
             encoded.scratch(), widths, work, parts,
         )  # fmt: skip
@@ -95,17 +96,18 @@ def mondrian(problem: Problem, *, strict: bool) -> tuple[RecodedTable, Codes]:
 
 def local(problem: Problem) -> tuple[RecodedTable, Codes]:
     """Split along hierarchies with a few weights of a split; return the recoded table of least loss, and its boxes."""
-    with announce_compilation(hierarchy_split):
-        tries = [_split(problem, power) for power in _POWERS]
+    widest = max(len(tree.rows) for tree in problem.trees)
+    with running(hierarchy_split, plain=is_plain(hierarchy_split, problem.rows, widest, _HIERARCHY_ROWS)) as split:
+        tries = [_split(problem, power, split) for power in _POWERS]
     return min(tries, key=lambda recoded: average(column_losses(recoded[0], problem.objective), problem.mean))
 
 
-def _split(problem: Problem, power: float) -> tuple[RecodedTable, Codes]:
+def _split(problem: Problem, power: float, split: Kernel) -> tuple[RecodedTable, Codes]:
     encoded, rows, q = encode_requirements(problem), problem.rows, len(problem.trees)
     lattice = lattice_of(problem, range(q))
     table = np.ascontiguousarray(np.array(problem.codes, dtype=np.int32).T)
     order, ends = np.arange(rows, dtype=np.int32), np.empty(rows, dtype=np.int64)
-    total = hierarchy_split(
+    total = split(
         table, order, SplitTerms(rows, problem.k, strict=True), encoded.compiled, _class_rows(encoded, rows),
         encoded.scratch(), lattice, power, _hierarchy_work(rows, q, int(lattice.widths[:, 0].max(initial=1))), ends,
     )  # fmt: skip

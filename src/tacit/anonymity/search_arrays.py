@@ -12,9 +12,9 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.anonymity.distances import GroundDistance, ground_distance
+from tacit.anonymity.kernels import is_plain, running
 from tacit.anonymity.privacy_models import KAnonymity, LDiversity, NTCloseness, TCloseness
 from tacit.anonymity.tables import CodedColumn
 from tacit.arrays import Codes, Floats, Ints
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 DISTINCT, ENTROPY, RECURSIVE, CLOSENESS = 1, 2, 3, 4
 _MOST = 2**62
 _TIES = 16
+
+PLAIN_ROWS = 5_000
+"""Up to so many rows, a walk begins in Python."""
 
 
 class Requirements(NamedTuple):
@@ -202,7 +205,7 @@ class Rests(NamedTuple):
 
 def rests_of(problem: Problem, order: Sequence[int], columns: Sequence[CodedColumn]) -> tuple[Rests, Codes]:
     """Return the different raw rows as chains, and how many rows each of them stands for."""
-    from tacit.anonymity.class_kernels import number_pairs  # noqa: PLC0415 - numba is slow to import
+    from tacit.anonymity.class_kernels import number_pairs  # noqa: PLC0415 - imports this module
 
     rows, q = problem.rows, len(order)
     keys, values = _hash_table(rows)
@@ -210,8 +213,9 @@ def rests_of(problem: Problem, order: Sequence[int], columns: Sequence[CodedColu
     ids, total = np.zeros(rows, dtype=np.int32), 1
     many, firsts, chains = np.ones(q + 1, dtype=np.int64), [], []
     for codes in [*sensitive_codes, *(problem.codes[j] for j in reversed(order))]:
-        numbers = np.empty(rows, dtype=np.int32)
-        total = number_pairs(ids, codes, int(codes.max(initial=0)) + 1, rows, keys, values, numbers)
+        numbers, width = np.empty(rows, dtype=np.int32), int(codes.max(initial=0)) + 1
+        with running(number_pairs, plain=is_plain(number_pairs, rows, width, PLAIN_ROWS)) as number:
+            total = number(ids, codes, width, rows, keys, values, numbers)
         first = np.empty(total, dtype=np.int64)
         first[numbers[::-1]] = np.arange(rows - 1, -1, -1)
         chains.append((codes[first], ids[first]))
@@ -334,9 +338,9 @@ PROGRESS = np.dtype(
 """Depth of the walk; nodes bounded, cut and scored in full; ties; rows suppressed by the best; nodes listed; loss."""
 
 
-def new_progress(rows: int, ceiling: float) -> npt.NDArray[Any]:
+def new_progress(rows: int, ceiling: float) -> np.recarray[Any, Any]:
     """Return the progress of a walk that has not started, as an array of one record."""
-    progress = np.zeros(1, dtype=PROGRESS)
+    progress = np.zeros(1, dtype=PROGRESS).view(np.recarray)
     progress["suppressed"], progress["loss"] = rows + 1, ceiling
     return progress
 

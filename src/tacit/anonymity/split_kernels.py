@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.anonymity.class_kernels import jit, jit_inner, judge
+from tacit.anonymity.class_kernels import judge
+from tacit.anonymity.kernels import inner_kernel, kernel
 from tacit.anonymity.search_arrays import ClassRows
 
 _EXACT = True
 
 
-@jit_inner
+@inner_kernel
 def passes(low, high, order, total, terms, requirements, rows, scratch):
     """Return whether rows order[low:high] as one class meet every requirement; k alone if requirements is None."""
     if requirements is None:
@@ -30,7 +31,7 @@ def passes(low, high, order, total, terms, requirements, rows, scratch):
     return suppressed == 0.0
 
 
-@jit_inner
+@inner_kernel
 def cut_at(column, low, high, base, reach, counts, strict):
     """Return where to cut the values of a part: the last value that is left whole, the rows left, and how many rows of
     the next value are left.
@@ -57,7 +58,7 @@ def cut_at(column, low, high, base, reach, counts, strict):
     return reach - 1, size // 2, 0
 
 
-@jit_inner
+@inner_kernel
 def find_ranges(low, high, table, least, most):
     """Set least[c] and most[c] to the ends of column c in a part."""
     for c in range(table.shape[0]):
@@ -69,7 +70,7 @@ def find_ranges(low, high, table, least, most):
         least[c], most[c] = first, last
 
 
-@jit_inner
+@inner_kernel
 def widest_column(widths, work):
     """Return the column with the widest range that has not been tried, or -1."""
     best, widest = 0.0, -1
@@ -80,7 +81,7 @@ def widest_column(widths, work):
     return widest
 
 
-@jit_inner
+@inner_kernel
 def set_targets(column, low, high, left, last_left, equal, strict, target):
     """Set target[i] to the new index of row i: values up to last_left go left, and `equal` rows of the next value."""
     a, b = low, low + left
@@ -101,7 +102,7 @@ def set_targets(column, low, high, left, last_left, equal, strict, target):
         b += 1 - goes
 
 
-@jit_inner
+@inner_kernel
 def move_rows(low, high, table, order, work):
     """Move the rows of a part to their targets; a column with one value in the part does not change."""
     for i in range(low, high):
@@ -115,7 +116,7 @@ def move_rows(low, high, table, order, work):
                 column[i] = work.spare[i]
 
 
-@jit_inner
+@inner_kernel
 def split_at_median(low, high, table, order, terms, requirements, rows, scratch, widths, work):
     """Split a part in the column of its widest range, or in the next that allows it; return the rows left, or 0."""
     size = high - low
@@ -139,7 +140,7 @@ def split_at_median(low, high, table, order, terms, requirements, rows, scratch,
             return left
 
 
-@jit
+@kernel
 def median_split(table, order, terms, requirements, rows, scratch, widths, work, parts):
     """Split rows at medians until no split is allowed; return how many parts there are.
 
@@ -167,7 +168,7 @@ def median_split(table, order, terms, requirements, rows, scratch, widths, work,
     return total
 
 
-@jit_inner
+@inner_kernel
 def sort_by_group(low, high, c, level, table, lattice, work):
     """Sort the rows of a part by their group in column c into work.sorted_rows; work.counts[g] becomes the end of g."""
     at, width, counts, maps = lattice.starts[c, level], lattice.widths[c, level], work.counts, lattice.maps
@@ -182,7 +183,7 @@ def sort_by_group(low, high, c, level, table, lattice, work):
         counts[g] += 1
 
 
-@jit_inner
+@inner_kernel
 def pool_failing(low, width, order, terms, requirements, rows, scratch, work):
     """Pool the groups that fail the requirements alone; return the rows that pass and those that are pooled."""
     ends, pooled, members = work.ends, work.pooled, work.members
@@ -202,7 +203,7 @@ def pool_failing(low, width, order, terms, requirements, rows, scratch, work):
     return alone, together
 
 
-@jit_inner
+@inner_kernel
 def pool_groups(low, size, width, order, terms, requirements, rows, scratch, work):
     """Pool failing groups, then the smallest others until the pool passes; return how many rows are not pooled.
 
@@ -232,7 +233,7 @@ def pool_groups(low, size, width, order, terms, requirements, rows, scratch, wor
     return alone
 
 
-@jit_inner
+@inner_kernel
 def split_score(size, alone, before, c, level, lattice, power, work):
     """Return the cost that a split saves for each bit of size: Σ rows·(before - after) / (rows·entropy)^power."""
     at, saved, bits, begin, rest = lattice.starts[c, level], 0.0, 0.0, 0, size - alone
@@ -247,7 +248,7 @@ def split_score(size, alone, before, c, level, lattice, power, work):
     return saved / (bits + 0.01 * size) ** power
 
 
-@jit_inner
+@inner_kernel
 def best_split(low, high, table, order, terms, requirements, rows, scratch, lattice, power, work):
     """Return the column and the level of the split with the best score, or -1; work keeps its groups and its pool."""
     size, best, best_c, best_level = high - low, 0.0, -1, 0
@@ -274,7 +275,7 @@ def best_split(low, high, table, order, terms, requirements, rows, scratch, latt
     return best_c, best_level
 
 
-@jit_inner
+@inner_kernel
 def push_part(top, low, high, work):
     """Put a part on the stack, at the levels of the part that is split."""
     work.stack[top, 0], work.stack[top, 1] = low, high
@@ -282,7 +283,7 @@ def push_part(top, low, high, work):
         work.stack_levels[top, c] = work.levels[c]
 
 
-@jit_inner
+@inner_kernel
 def copy_rows(to, low, begin, end, table, order, work):
     """Copy sorted rows begin to end of a part into the spare table, from index `to` on; return the next index."""
     for i in range(begin, end):
@@ -294,7 +295,7 @@ def copy_rows(to, low, begin, end, table, order, work):
     return to
 
 
-@jit_inner
+@inner_kernel
 def divide(low, high, top, column, level, table, order, lattice, work):
     """Split a part into the groups of its best split and the pool, and put them on the stack; return its new top."""
     sort_by_group(low, high, column, level, table, lattice, work)
@@ -322,7 +323,7 @@ def divide(low, high, top, column, level, table, order, lattice, work):
     return top
 
 
-@jit_inner
+@inner_kernel
 def reverse_parts(first, top, work):
     """Reverse the parts from `first` on, so that they leave the stack in the order of their rows."""
     stack, stack_levels = work.stack, work.stack_levels
@@ -338,7 +339,7 @@ def reverse_parts(first, top, work):
             stack_levels[b, c] = level
 
 
-@jit
+@kernel
 def hierarchy_split(table, order, terms, requirements, rows, scratch, lattice, power, work, ends):
     """Split rows along hierarchies from "*" down; return how many parts there are, part i ending at ends[i].
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, cast
 
 from tacit.cli import local_files, output_files
+from tacit.cli.local_protocols import ProtocolOptions, read_words
 from tacit.cli.output import put_json, say
 from tacit.cli.output_tables import make_table, put_table
 from tacit.errors import InvalidError, UnusedOptionError, bad_value
-from tacit.local import Choice, Protocol, Warner, plot_errors, plot_optimum
+from tacit.local import Choice, Protocol, plot_errors, plot_optimum
 from tacit.local import choose as choose_protocol
 from tacit.local.choose import Client
 from tacit.local.domain import Domain
 from tacit.local.optimum import Tunable
-from tacit.local.parameters import ORACLES
 
 if TYPE_CHECKING:
     import altair as alt
@@ -22,54 +23,6 @@ if TYPE_CHECKING:
 _EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0)
 _SIZES = tuple(2**k for k in range(2, 17, 2))
 _OPTIMA: dict[str, Tunable] = {"p": "OUE", "g": "OLH", "k": "SubsetSelection"}
-_WARNER = "warner"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProtocolOptions:
-    """The number that fixes the law of a protocol: ε, or its own p."""
-
-    epsilon: float | None
-    p: float | None
-
-    def __post_init__(self) -> None:
-        """Check that there is one of the two."""
-        if (self.epsilon is None) == (self.p is None):
-            problem = (
-                "Neither --epsilon nor --p is given." if self.p is None else "--epsilon and --p exclude each other."
-            )
-            raise InvalidError(problem, argument="--epsilon", hint="Give one of --epsilon and --p.")
-
-    def make(self, name: str, values: object) -> Protocol:
-        """Return the protocol of this name, in upper or lower case, for a domain."""
-        number = {"epsilon": self.epsilon} if self.p is None else {"p": self.p}
-        if name.lower() == _WARNER:
-            return Warner(words=_yes_no(values), **number)
-        for known, kind in ORACLES.items():
-            if known.lower() == name.lower():
-                return kind(domain=values, **number)
-        raise bad_value("--protocol", name, f"one of Warner, {', '.join(ORACLES)}")
-
-
-def _yes_no(values: object) -> list[str] | None:
-    """Return the words of a domain of two texts; None for two numbers, or false and true."""
-    if values in (2, [False, True]):
-        return None
-    if isinstance(values, list) and len(values) == 2 and all(isinstance(value, str) for value in values):  # noqa: PLR2004 - yes and no
-        return values
-    raise InvalidError(
-        "Warner's protocol asks yes or no, so it does not fit this domain.",
-        argument="--protocol",
-        hint="Give two texts (--words yes,no or a file of two lines), or name another protocol.",
-    )
-
-
-def read_words(text: str) -> list[str]:
-    """Return the words of `--words yes,no`."""
-    words = [word.strip() for word in text.split(",")]
-    if len(words) != 2 or not all(words) or words[0] == words[1]:  # noqa: PLR2004 - yes and no
-        raise bad_value("--words", text, "two different words with a comma between them, such as yes,no")
-    return words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +40,13 @@ class ChooseOptions:
 
     @property
     def name(self) -> str | None:
-        """The protocol that is asked for: with --p and no name it is Warner."""
-        return _WARNER if self.protocol is None and self.numbers.p is not None else self.protocol
+        """The protocol that is named, or that a constant implies."""
+        return self.protocol or self.numbers.implied
 
     def values(self) -> object:
         """Return the values of the domain from its file or its words, or its size."""
         given = [each for each in (self.domain, self.domain_size, self.words) if each is not None]
-        if not given and (self.name or "").lower() == _WARNER:
+        if not given and (self.name or "").lower() == "warner":
             return 2
         if len(given) != 1:
             problem = "The domain is given twice." if given else "No domain is given."
@@ -115,7 +68,7 @@ def choose(
         raise UnusedOptionError("--against", "without --chart", hint="Remove it, or add --chart.")
     values = options.values()
     d = Domain(values).size
-    named = None if options.name is None else options.numbers.make(options.name, values)
+    named = None if options.name is None else options.numbers.make_all([options.name], values)[0]
     epsilon = cast("float", options.numbers.epsilon) if named is None else named.epsilon
     choice = choose_protocol(
         domain_size=d,
@@ -167,6 +120,7 @@ def _choice_json(choice: Choice, protocol: Protocol, options: ChooseOptions, sav
         "best": choice.protocol,
         "why": choice.why,
         "epsilon": protocol.epsilon,
+        "std": _standard_error(protocol, options),
         "domain_size": protocol.domain_size,
         "people": options.people,
         "table": rows,
@@ -190,6 +144,13 @@ def _print_choice(choice: Choice, protocol: Protocol, options: ChooseOptions, sa
     say(f"Errors for a value that nobody has, with {reports} over {protocol.domain_size:,} values:")
     put_table(make_table(["protocol", "standard error", "of all", "bytes a report", "the server"], rows))
     say(choice.why)
+    if options.numbers.own:
+        error = f"{_standard_error(protocol, options):,.0f}"
+        say(f"{type(protocol).__name__} with {options.numbers}: standard error {error}, ε = {protocol.epsilon:g}.")
     if save is not None:
         name = type(protocol).__name__
         say(f"Wrote the public parameters of {name} to {save}. Next: tacit local randomize {save} FILE")
+
+
+def _standard_error(protocol: Protocol, options: ChooseOptions) -> float:
+    return float(sqrt(protocol.variance(n=options.people)))

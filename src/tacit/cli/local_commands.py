@@ -19,6 +19,9 @@ def choose(  # noqa: PLR0913 - one for each option
     *,
     epsilon: options.ReportEpsilonOption = None,
     p: options.TruthOption = None,
+    q: options.OtherBitOption = None,
+    buckets: options.BucketsOption = None,
+    size: options.SubsetSizeOption = None,
     domain: options.DomainOption = None,
     domain_size: options.DomainSizeOption = None,
     words: options.WordsOption = None,
@@ -33,10 +36,10 @@ def choose(  # noqa: PLR0913 - one for each option
     json: options.JsonOption = False,
 ) -> None:
     """Compare protocols by variance, and name the best. Write its public parameters with --save."""
-    from tacit.cli import local  # noqa: PLC0415 - heavy
+    from tacit.cli import local, local_protocols  # noqa: PLC0415 - heavy
 
     chosen = local.ChooseOptions(
-        numbers=local.ProtocolOptions(epsilon=epsilon, p=p),
+        numbers=local_protocols.ProtocolOptions(epsilon=epsilon, p=p, q=q, buckets=buckets, size=size),
         domain=domain,
         domain_size=domain_size,
         words=words,
@@ -89,6 +92,9 @@ def simulate(  # noqa: PLR0913 - one for each option
     *,
     epsilon: options.ReportEpsilonOption = None,
     p: options.TruthOption = None,
+    q: options.OtherBitOption = None,
+    buckets: options.BucketsOption = None,
+    size: options.SubsetSizeOption = None,
     domain_size: options.SimulatedSizeOption = None,
     words: options.WordsOption = None,
     people: options.PeopleOption = 100_000,
@@ -102,10 +108,10 @@ def simulate(  # noqa: PLR0913 - one for each option
     json: options.JsonOption = False,
 ) -> None:
     """Simulate a population, and compare errors with theory."""
-    from tacit.cli import local, local_simulate  # noqa: PLC0415 - heavy
+    from tacit.cli import local_protocols, local_simulate  # noqa: PLC0415 - heavy
 
     survey = local_simulate.SimulateOptions(
-        numbers=local.ProtocolOptions(epsilon=epsilon, p=p),
+        numbers=local_protocols.ProtocolOptions(epsilon=epsilon, p=p, q=q, buckets=buckets, size=size),
         domain_size=domain_size,
         words=words,
         people=people,

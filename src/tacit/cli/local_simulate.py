@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.arrays import Floats, Ints
 from tacit.cli import output_files
-from tacit.cli.local import ProtocolOptions, read_words
+from tacit.cli.local_protocols import ProtocolOptions, read_words
 from tacit.cli.local_reports import check_method, make_consistent
 from tacit.cli.output import Advance, counting, put_json, say
 from tacit.cli.output_tables import make_table, put_table
@@ -46,10 +46,10 @@ class SimulateOptions:
     consistent: str | None
 
     def names(self) -> tuple[str, ...]:
-        """Return the protocols: those that are named, Warner for --p, or all that take a domain."""
-        if self.protocols or self.numbers.p is None:
-            return self.protocols or tuple(ORACLES)
-        return ("Warner",)
+        """Return the protocols: those that are named, the one that a constant implies, or all that take a domain."""
+        if self.protocols:
+            return self.protocols
+        return tuple(ORACLES) if self.numbers.implied is None else (self.numbers.implied,)
 
     def values(self) -> object:
         """Return the words of the domain, or its size: 128, or 2 if Warner's is the only protocol."""
@@ -93,7 +93,7 @@ def simulate(options: SimulateOptions, *, chart: str | None, force: bool, json: 
     check_method(options.consistent)
     read_seed(options.seed)
     values = options.values()
-    protocols = [options.numbers.make(name, values) for name in options.names()]
+    protocols = options.numbers.make_all(options.names(), values)
     truth = options.truth(protocols[0].domain_size)
     with counting("Reporting", len(protocols) * options.runs) as advance:
         results = [_simulate(protocol, truth, options, advance) for protocol in protocols]
@@ -105,7 +105,7 @@ def simulate(options: SimulateOptions, *, chart: str | None, force: bool, json: 
     if chart is not None:
         simulations = [simulation for _, simulation in results]
         top = min(truth.size, max(_LEAST_SHOWN, _MOST_MARKS // len(simulations)))
-        title = f"{_population(options, protocols[0])} · {_numbers(options, protocols[0])}"
+        title = f"{_population(options, protocols[0])} · {options.numbers}"
         say(output_files.save_chart(lambda: plot_simulations(simulations, top=top, title=title), chart))
 
 
@@ -142,15 +142,13 @@ def _population(options: SimulateOptions, protocol: Protocol) -> str:
     return f"{options.people:,} made-up people, {options.population} over {protocol.domain_size:,} values"
 
 
-def _numbers(options: SimulateOptions, protocol: Protocol) -> str:
-    """Return ε, or p if it was given: then each protocol has its own ε."""
-    return f"ε = {protocol.epsilon:g}" if options.numbers.p is None else f"p = {options.numbers.p:g}"
-
-
 def _simulation_json(options: SimulateOptions, protocol: Protocol, rows: list[SimulationRow]) -> dict[str, object]:
     return {
         "epsilon": options.numbers.epsilon,
         "p": options.numbers.p,
+        "q": options.numbers.q,
+        "buckets": options.numbers.buckets,
+        "size": options.numbers.size,
         "domain_size": protocol.domain_size,
         "people": options.people,
         "population": options.population,
@@ -177,6 +175,6 @@ def _print_simulation(options: SimulateOptions, protocol: Protocol, rows: list[S
     ]
     headings = ["protocol", "bytes", "error by theory", "found", *after, "95 % intervals hold"]
     times = f"{options.runs} time{'s' * (options.runs > 1)}"
-    people, numbers = _population(options, protocol), _numbers(options, protocol)
-    say(f"{people}, {numbers}, {times}. Errors are root mean squared errors of counts.")
+    people = _population(options, protocol)
+    say(f"{people}, {options.numbers}, {times}. Errors are root mean squared errors of counts.")
     put_table(make_table(headings, cells))

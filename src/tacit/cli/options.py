@@ -248,6 +248,13 @@ TruthOption = Annotated[
     float | None,
     typer.Option("--p", help="Instead of ε: the probability of the truth; for Warner if no protocol is named."),
 ]
+OtherBitOption = Annotated[
+    float | None, typer.Option("--q", help="With --p, for OUE: the probability that a bit of another value is 1.")
+]
+BucketsOption = Annotated[int | None, typer.Option(help="For OLH: g, the number of buckets.")]
+SubsetSizeOption = Annotated[
+    int | None, typer.Option("--size", help="For SubsetSelection: k, the number of values in a report.")
+]
 WordsOption = Annotated[str | None, typer.Option(help="A domain of two words, such as yes,no.")]
 ClientOption = Annotated[
     str | None, typer.Option(help="browser: choose among the protocols of the client for browsers.")

@@ -7,6 +7,8 @@ reads no private row and spends nothing.
 from tacit.database_verbs.aggregates import AggregateVerbs
 from tacit.database_verbs.base import with_warnings
 from tacit.database_verbs.bounds import BoundsVerbs
+from tacit.database_verbs.classify import ClassifierVerbs
+from tacit.database_verbs.itemsets import ItemsetVerbs
 from tacit.database_verbs.marginals import MarginalVerbs
 from tacit.database_verbs.rows import RowVerbs
 from tacit.database_verbs.tables import TableVerbs
@@ -14,7 +16,7 @@ from tacit.database_verbs.tables import TableVerbs
 __all__ = ["DatabaseVerbs", "with_warnings"]
 
 
-class DatabaseVerbs(AggregateVerbs, TableVerbs, BoundsVerbs, MarginalVerbs, RowVerbs):
+class DatabaseVerbs(AggregateVerbs, TableVerbs, BoundsVerbs, MarginalVerbs, RowVerbs, ClassifierVerbs, ItemsetVerbs):
     """The verbs of `Database`.
 
     `by` names the columns to group by, `where` is a condition in SQL, and `table` names one of several tables. A column

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from tacit.arrays import Ints
+    from tacit.query.basket_table import BasketSource
     from tacit.query.coded_table import CodedTable
     from tacit.query.expressions import Kind, Value
     from tacit.query.histograms import Absorb
@@ -76,6 +77,12 @@ class Engine(Protocol):
 
     def read_codes(self, coded: CodedTable, absorb: Callable[[Ints], None]) -> None:
         """Read the rows in one statement; `absorb` takes them some at a time, as columns of words and of weights."""
+
+    def check_baskets(self, source: BasketSource) -> None:
+        """Raise InvalidError if the columns cannot be read as baskets; read no row."""
+
+    def read_baskets(self, source: BasketSource, absorb: Callable[[Sequence[Sequence[Any]]], None]) -> None:
+        """Read baskets in one statement, with new random keys of the hash; `absorb` takes rows some at a time."""
 
     def reads_every_row(self, table: str) -> bool:
         """Return whether a statement reads all rows of a table, whatever their values; lines of CSV may be skipped."""

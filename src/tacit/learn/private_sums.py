@@ -1,142 +1,198 @@
-"""The two sums that a classifier releases, with their sensitivity.
+"""The sums that a classifier releases, with their sensitivity.
 
-Let each of d feature columns have a code per row, and let a row of weight w add an integer r·w to the cell of its code
-in each of the d columns. The rows of one unit have Σw ≤ W = R·scale (`synthetic.coded_rows`), so with |r| ≤ G they add
-at most G·W to each column in L1, hence in L2, and at most √d·G·W in L2 to all columns.
+Let each of d feature columns have a code per row. A row of weight w adds w times an integer vector to a sum; the rows
+of one unit have Σw ≤ W = R·scale (`synthetic.coded_rows`). Column j has a public whole multiplier k_j.
 
-| sum | r | G | squared L2, add/remove | squared L2, change one |
-|---|---|---|---|---|
-| counts by class | 1 in the table of the row's class | 1 | d·W² | 2·d·W² |
-| gradient | trunc(GRID·(y - p)), y - p in [-1, 1] | GRID | d·(GRID·W)² | (4·d - 2)·(GRID·W)² |
+| sum | what a row adds | L1 | squared L2 |
+|---|---|---|---|
+| counts by class | k_j at (its class, its code in j), for each j | W·Σk_j | W²·Σk_j² |
+| residuals | k_j·clip(r, ±C) at its code in j; k₀·r at one more cell | W·(C·Σk_j + G·k₀) | W²·(C²·Σk_j² + G²·k₀²) |
+| predictions | k₀ at "right" or at "wrong" | W·k₀ | W²·k₀² |
 
-Change one: counts a, b ≥ 0 have ‖a - b‖² ≤ ‖a‖² + ‖b‖². The gradient of a unit is W times a mean of the vectors of
-its rows and of 0, so two units differ by at most W times the largest distance of two such vectors v, v'. If v and v'
-have the same codes, p is the same, and r and r' differ by at most GRID in d cells. Otherwise a column has different
-cells, which adds r² + r'² ≤ 2·GRID², and each other column adds at most (r - r')² ≤ 4·GRID².
-There is no cell for the intercept: its gradient is the total of any column, which post-processing averages.
+r = trunc(G·(y - p)) for y in {0, 1} and p in [0, 1], with G = GRID, so |r| ≤ G. The table is for add/remove: the vector
+of a unit is at most W times the longest vector of a row, by the triangle inequality.
+
+**Change one.** L1 doubles, by the triangle inequality. Counts and predictions a, b ≥ 0 have ‖a - b‖² ≤ ‖a‖² + ‖b‖², so
+their squares double. A unit's residuals are W times a convex combination of 0 and the vectors of its rows, so two units
+differ by at most W times the largest distance of two such points. If two rows have the same codes, p is the same, so
+their r differ by at most G, and by at most D = min(2C, G) once clipped: squared distance D²·Σk_j² + G²·k₀². Otherwise a
+column has different cells, which adds at most 2·k_j²·C²; every other column adds at most k_j²·(2C)², and the last cell
+k₀²·(2G)²: (4·Σk_j² - 2·min k_j²)·C² + 4·G²·k₀². `residual_change` returns the larger. The distance to 0 is less.
 
 **On real bits.** r must depend on its row and on public numbers alone: if a float of one row depended on the place of
 the row in an array, as vectorised exponentials may, adding a unit could move the residuals of all others. So weights
 are rounded to integer steps, a row adds integers, and r is looked up in a table that is computed once for all scores.
-Its entries are within [-GRID, GRID], and those of the two classes differ by at most GRID. Sums are 64-bit integers. If
-one wraps, it equals the exact sum modulo 2^64; the noise is added modulo 2^64 too, which post-processes the exact noisy
-sum.
-
-Each release adds discrete Gaussian noise of variance S/2ρ for the squared sensitivity S: ρ-zCDP (Canonne, Kamath and
-Steinke, arXiv:2004.00010v5, theorem 14). Releases compose adaptively to Σρ (Bun and Steinke, arXiv:1605.02065v1,
-lemma 2.3).
+Its entries are within [-G, G], and those of the two classes differ by at most G. Predictions compare the same integers.
+NaN and infinite weights become steps too. Sums are 64-bit integers. If one wraps, it equals the exact sum modulo 2^64;
+the noise is added modulo 2^64 too, which post-processes the exact noisy sum. Blocks whose sums are below 2^53 are added
+as doubles, which is exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
-from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import InvalidError
-from tacit.guarantees.conversions import delta_of_zcdp
+from tacit.arrays import Floats, Ints
 from tacit.guarantees.events import Neighbours
-from tacit.noise import discrete_gaussian
 from tacit.synthetic.coded_rows import CodedRows, Codes, Counts
-
-Floats = npt.NDArray[np.float64]
 
 GRID = 1024
 """Steps of a residual of 1."""
-_WRAP, _HALF = 1 << 64, 1 << 63
+UNIT = 16
+"""The multiplier of a column that gets no more and no less than its share."""
+OFFSET = 4
+"""The multiplier k₀ of the residual without a column."""
+_EXACT = 1 << 53
 _FAR, _STEPS, _PLACES = 32, 2**16, 2**8
 """The largest score of the table of residuals; the steps of a weight of 1; the places of the table for a score of 1."""
 
 
-def rho_of(epsilon: float, delta: float) -> Fraction:
-    """Return a ρ whose zCDP implies (ε,δ)-DP, from below.
-
-    >>> 0.024 < float(rho_of(1, 1e-6)) < 0.025
-    True
-    """
-    low, high = 0.0, 4.0 * epsilon + 4.0
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if middle > 0 and delta_of_zcdp(middle, epsilon) <= delta else (low, middle)
-    if low == 0:
-        raise InvalidError("epsilon and delta are too small for a classifier.", argument="epsilon", hint="Raise them.")
-    return Fraction(low) * (1 - Fraction(1, 2**40))  # the safe end; ε and δ are floats near their decimals
-
-
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The places of the cells of each feature column in one long vector."""
+    """The feature columns, the cells that their codes have in one long vector, and the class of each target code.
+
+    `classes` has the number of the class for each code of the target, and -1 for codes whose rows do not count.
+    """
 
     features: tuple[int, ...]
     target: int
     sizes: tuple[int, ...]
+    classes: tuple[int, ...]
 
     @property
     def starts(self) -> npt.NDArray[np.int64]:
         """The first cell of each column, and the number of cells."""
         return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
 
+    @property
+    def cells(self) -> int:
+        """The number of cells of all columns."""
+        return sum(self.sizes)
 
-def layout_of(rows: CodedRows, features: Sequence[int], target: int) -> Layout:
-    """Return the layout of the feature columns of some rows."""
-    return Layout(tuple(features), target, tuple(rows.sizes[column] for column in features))
-
-
-def l2_squared(rows: CodedRows, columns: int, neighbours: Neighbours, *, gradient: bool) -> int:
-    """Return the squared L2 sensitivity of the counts by class, or of a gradient; see the module."""
-    most = rows.reach * rows.scale * (GRID if gradient else 1)
-    if neighbours == "add/remove":
-        return columns * most**2
-    return (4 * columns - 2 if gradient else 2 * columns) * most**2
+    @property
+    def number(self) -> int:
+        """The number of classes."""
+        return max(self.classes) + 1
 
 
-def class_counts(rows: CodedRows, layout: Layout) -> Counts:
-    """Return the exact weights by class (0, 1) and cell. Rows whose target has another code add nothing."""
-    cells = np.zeros((2, layout.starts[-1]), dtype=np.int64)
-    for codes, weights in rows.batches():
-        label = codes[:, layout.target]
-        for cls in (0, 1):
-            _add(cells[cls], codes[label == cls], weights[label == cls], layout)
-    return cells
+def layout_of(sizes: Sequence[int], features: Sequence[int], target: int, classes: Sequence[int]) -> Layout:
+    """Return the layout of the feature columns of rows whose columns have these sizes."""
+    return Layout(tuple(features), target, tuple(sizes[column] for column in features), tuple(classes))
 
 
-def gradient(rows: CodedRows, layout: Layout, weights: Floats, intercept: float) -> Counts:
-    """Return the exact gradient of the log-likelihood by cell, in steps of 1/GRID."""
-    cells = np.zeros(layout.starts[-1], dtype=np.int64)
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How far one unit moves a sum, in L1 and in squared L2, and in how many coordinates."""
+
+    l1: int
+    l2_squared: int
+    coordinates: int
+
+
+def counts_moved(multipliers: Sequence[int], weight: int, neighbours: Neighbours, coordinates: int) -> Moved:
+    """Return how far one unit of weight W moves the counts by class."""
+    units = 2 if neighbours == "change one" else 1
+    squared = sum(k * k for k in multipliers) * weight**2
+    return Moved(units * sum(multipliers) * weight, units * squared, coordinates)
+
+
+def residuals_moved(
+    multipliers: Sequence[int], clip: int, weight: int, neighbours: Neighbours, coordinates: int
+) -> Moved:
+    """Return how far one unit of weight W moves the residuals that are clipped to ±`clip`."""
+    total = sum(k * k for k in multipliers)
+    l1, squared = clip * sum(multipliers) + GRID * OFFSET, clip**2 * total + (GRID * OFFSET) ** 2
+    if neighbours == "change one":
+        l1, squared = 2 * l1, residual_change(multipliers, clip)
+    return Moved(l1 * weight, squared * weight**2, coordinates)
+
+
+def residual_change(multipliers: Sequence[int], clip: int) -> int:
+    """Return the largest squared distance of the residuals of two rows; see the module.
+
+    >>> residual_change([1, 1], GRID) == 6 * GRID**2 + 4 * (GRID * OFFSET) ** 2
+    True
+    """
+    total, least = sum(k * k for k in multipliers), min(multipliers) ** 2
+    same = min(2 * clip, GRID) ** 2 * total + (GRID * OFFSET) ** 2
+    return max(same, (4 * total - 2 * least) * clip**2 + 4 * (GRID * OFFSET) ** 2)
+
+
+def class_counts(rows: CodedRows, layout: Layout, multipliers: Sequence[int]) -> Counts:
+    """Return the exact weights by class and cell, times the multiplier of the column."""
+    total = np.zeros((layout.number, layout.cells), dtype=np.int64)
+    for place, column in enumerate(layout.features):
+        table = rows.counts([column, layout.target])
+        part = slice(layout.starts[place], layout.starts[place + 1])
+        for code, cls in enumerate(layout.classes):
+            if cls >= 0:
+                total[cls, part] += table[:, code] * multipliers[place]
+    return total
+
+
+def residual_sums(
+    rows: CodedRows, layout: Layout, multipliers: Sequence[int], weights: Floats, intercept: float, clip: int
+) -> Counts:
+    """Return the exact residuals by cell, in steps of 1/GRID and times the multiplier; the last cell is that of all."""
+    cells = np.zeros(layout.cells + 1, dtype=np.int64)
+    steps = weight_steps(weights[None], np.array([intercept]))
+    classes = np.array(layout.classes)
     for codes, amounts in rows.batches():
-        known = codes[:, layout.target] <= 1
-        _add(cells, codes[known], residuals(codes[known], layout, weights, intercept) * amounts[known], layout)
+        label = classes[codes[:, layout.target]]
+        known = label >= 0
+        some, heavy = codes[known], amounts[known]
+        exact = residuals(row_scores(some, layout, steps)[0], label[known])
+        cells[-1] += OFFSET * int((exact * heavy).sum())
+        clipped = np.clip(exact, -clip, clip) * heavy
+        for place, column in enumerate(layout.features):
+            part = slice(layout.starts[place], layout.starts[place + 1])
+            cells[part] += multipliers[place] * _by_code(some[:, column], clipped, layout.sizes[place])
     return cells
 
 
-def residuals(codes: Codes, layout: Layout, weights: Floats, intercept: float) -> Counts:
-    """Return the residual of each row in steps of 1/GRID, from the table of `_residual_table`."""
-    steps = np.rint(np.clip(np.nan_to_num(np.append(weights, intercept)), -_FAR, _FAR) * _STEPS).astype(np.int64)
-    total = np.full(len(codes), steps[-1], dtype=np.int64)
+def prediction_counts(rows: CodedRows, layout: Layout, weights: Floats, intercepts: Floats) -> Counts:
+    """Return the exact weights of the rows whose class is predicted, and of the others, times OFFSET."""
+    steps, total, classes = weight_steps(weights, intercepts), np.zeros(2, dtype=np.int64), np.array(layout.classes)
+    for codes, amounts in rows.batches():
+        label = classes[codes[:, layout.target]]
+        known = label >= 0
+        scores = row_scores(codes[known], layout, steps)
+        guess = (scores[0] > 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
+        right = guess == label[known]
+        total += OFFSET * np.array([int(amounts[known][right].sum()), int(amounts[known][~right].sum())])
+    return total
+
+
+def weight_steps(weights: Floats, intercepts: Floats) -> Ints:
+    """Return weights and, last, the intercept of each score, as integer steps; no number raises."""
+    every = np.concatenate([weights, intercepts[:, None]], axis=1)
+    return np.rint(np.clip(np.nan_to_num(every), -_FAR, _FAR) * _STEPS).astype(np.int64)
+
+
+def row_scores(codes: Codes, layout: Layout, steps: Ints) -> Ints:
+    """Return the scores of each row in integer steps, scores by rows."""
+    total = np.repeat(steps[:, -1:], len(codes), axis=1)
     for column, start in zip(layout.features, layout.starts, strict=False):
-        total += steps[start + codes[:, column].astype(np.int64)]
-    place = np.clip(total // (_STEPS // _PLACES), -_FAR * _PLACES, _FAR * _PLACES - 1) + _FAR * _PLACES
-    return np.asarray(_residual_table()[codes[:, layout.target].astype(np.int64), place])
+        total += steps[:, start + codes[:, column].astype(np.int64)]
+    return total
+
+
+def residuals(scores: Ints, labels: Ints) -> Ints:
+    """Return the residual of each row in steps of 1/GRID, from the table of all scores."""
+    place = np.clip(scores // (_STEPS // _PLACES), -_FAR * _PLACES, _FAR * _PLACES - 1) + _FAR * _PLACES
+    return np.asarray(_residual_table()[labels, place])
 
 
 @cache
-def _residual_table() -> Counts:
+def _residual_table() -> Ints:
     """Return trunc(GRID·(y - p)) for y = 0 and 1 at the middle of each step of the score from -_FAR to _FAR."""
     p = logistic((np.arange(-_FAR * _PLACES, _FAR * _PLACES) + 0.5) / _PLACES)
     return np.clip(np.trunc(np.stack([-p, 1 - p]) * GRID), -GRID, GRID).astype(np.int64)
-
-
-def scores(codes: Codes, layout: Layout, weights: Floats) -> Floats:
-    """Return the sum of the weights of each row's cells; `codes` has the feature columns only."""
-    total = np.zeros(len(codes))
-    for place, start in enumerate(layout.starts[:-1]):
-        total += weights[start + codes[:, place].astype(np.int64)]
-    return total
 
 
 def logistic(score: Floats) -> Floats:
@@ -144,14 +200,9 @@ def logistic(score: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.clip(score, -40, 40))))
 
 
-def noisy(exact: Counts, squared: int, rho: Fraction) -> tuple[Floats, float]:
-    """Return the sums with discrete Gaussian noise, and the standard deviation of the noise."""
-    variance = squared / (2 * rho)
-    noise = np.asarray(discrete_gaussian(variance, exact.size), dtype=object).reshape(exact.shape)
-    wrapped = (exact.astype(object) + noise + _HALF) % _WRAP - _HALF
-    return wrapped.astype(np.float64), sqrt(variance)
-
-
-def _add(cells: Counts, codes: Codes, amounts: Counts, layout: Layout) -> None:
-    for column, start in zip(layout.features, layout.starts, strict=False):
-        np.add.at(cells, codes[:, column] + start, amounts)
+def _by_code(codes: Codes, amounts: Counts, size: int) -> Counts:
+    if len(amounts) and int(np.abs(amounts).max()) * len(amounts) >= _EXACT:
+        cells = np.zeros(size, dtype=np.int64)
+        np.add.at(cells, codes, amounts)
+        return cells
+    return np.bincount(codes, weights=amounts, minlength=size).astype(np.int64)

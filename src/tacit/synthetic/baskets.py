@@ -5,32 +5,37 @@ different items (`most`). Both cuts were made before, by hashes under a key that
 depend on the data. So given that key, adding or removing a unit adds or removes at most R baskets, and leaves all
 others as they were.
 
-**Sensitivities.** Let F be a list of different itemsets, and let a basket of at most m items include at most q of them.
-One basket adds 1 to at most q supports. A unit adds a vector x of whole numbers from 0 to R with Σx ≤ R·q. Hence
+**Weights.** A basket with s items counts W(s) steps in every support: a public function of s alone (`BasketWeights`).
+So all supports are of one weighted collection of baskets, and a set has no larger support than its subsets.
+
+**Sensitivities.** Let F be a list of different itemsets, and let a basket with s items include at most q(s) of them.
+One basket adds a vector with q(s) coordinates of W(s) at most. Let N₁ = max_s q(s)·W(s) and N₂² = max_s q(s)·W(s)². Then
 
 | | add/remove | change one |
 |---|---|---|
-| L1 | R·q | 2R·q |
-| L2 squared | R²·q | 2R²·q |
-| each support | R | R |
+| L1 | R·N₁ | 2R·N₁ |
+| L2 squared | R²·N₂² | 2R²·N₂² |
+| each support | R·max W | R·max W |
 
-*L2.* Σx² ≤ max(x)·Σx ≤ R·R·q. All R baskets of a unit can have the same items, so R²·q is reached. Under "change one"
-the vectors x and y of two units are non-negative, so ‖x-y‖² ≤ ‖x‖² + ‖y‖², and ‖x-y‖₁ ≤ ‖x‖₁ + ‖y‖₁. Each
-coordinate of x-y is within ±R.  ∎
+*L2.* A unit adds at most R such vectors, and the norm of a sum is at most the sum of the norms. All R baskets of a unit
+can have the same items, so R²·N₂² is reached. Under "change one" the vectors x and y of two units are non-negative, so
+‖x-y‖² ≤ ‖x‖² + ‖y‖², and ‖x-y‖₁ ≤ ‖x‖₁ + ‖y‖₁. Each coordinate of x-y is within ±R·max W.  ∎
 
-q is m for single items, m(m-1)/2 for pairs and C(m, s) for sets of s items. For a list of chosen sets
-`most_included` has a second bound. Give item i the share w(i) = Σ 1/|X| over the listed sets X with i in X. A basket B
-includes Σ_{X⊆B} Σ_{i∈X} 1/|X| ≤ Σ_{i∈B} w(i) sets, which is at most the sum of the m largest shares.
+q(s) is s for single items and s(s-1)/2 for pairs. For a list of chosen sets `most_included` has a bound: the least of
+the numbers of sets of each size that s items have, and this. Give item i the share w(i) = Σ 1/|X| over the listed
+sets X with i in X. A basket B includes Σ_{X⊆B} Σ_{i∈X} 1/|X| ≤ Σ_{i∈B} w(i) sets, which is at most the sum of the s
+largest shares.
 
-**Bins of a basis.** Let b items be a basis. A basket falls into exactly one of 2^b bins, by which of the b items it
-has. So q = 1, whatever m is.
+**Bins of a basis, and lengths.** Let b items be a basis. A basket falls into exactly one of 2^b bins, by which of the b
+items it has; and it has exactly one length. So q = 1 and W = 1, whatever m is.
 
-**Order statistics.** The k-th largest of some supports moves by at most R under both relations: if every support moves
-by at most R, so does each order statistic of them.
+**Order statistics.** The k-th largest of some supports without weights moves by at most R under both relations: if every
+support moves by at most R, so does each order statistic of them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -92,12 +97,13 @@ class Baskets:
         inside = codes >= 0
         return _first(self.owners[inside], codes[inside], self.count, len(chosen), most, self.reach)
 
-    def lengths_within(self, chosen: Sequence[int]) -> Ints:
-        """Return how many baskets have 0, 1, 2, … up to `most` of the chosen items."""
-        within = np.zeros(self.items, dtype=np.bool_)
-        within[np.asarray(chosen, dtype=np.int64)] = True
-        lengths = np.bincount(self.owners[within[self.codes]], minlength=self.count)
-        return np.bincount(lengths, minlength=self.most + 1).astype(np.int64)
+    def within(self, chosen: Sequence[int]) -> Baskets:
+        """Return the same baskets with the chosen items alone, coded by their place among these."""
+        return self.kept(chosen, self.most)
+
+    def of_length(self) -> Ints:
+        """Return how many baskets have 0, 1, 2, … up to `most` items."""
+        return np.bincount(self.lengths, minlength=self.most + 1).astype(np.int64)
 
     def bitmaps(self, chosen: Sequence[int]) -> Bitmaps:
         """Return which baskets have each of the chosen items."""
@@ -151,12 +157,6 @@ class Bitmaps:
         ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
-    def pairs(self) -> Ints:
-        """Return the number of baskets with both items, for every pair of places i < j, in their order."""
-        words, places = self.words, len(self.rows)
-        parts = [self.supports_with(words[i], i + 1, places) for i in range(places)]
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-
 
 def _first(owners: Ints, codes: Codes, count: int, items: int, most: int, reach: int) -> Baskets:
     """Return baskets with the first `most` items of each; the items of a basket follow each other."""
@@ -167,23 +167,27 @@ def _first(owners: Ints, codes: Codes, count: int, items: int, most: int, reach:
     return Baskets(starts=ends, codes=codes[early], items=items, most=most, reach=reach)
 
 
-def most_included(itemsets: Sequence[Itemset], most: int) -> int:
-    """Return a bound of how many of some different itemsets one basket of at most `most` items includes.
+def most_included(itemsets: Sequence[Itemset], most: int) -> list[int]:
+    """Return bounds of how many of some different itemsets a basket of 0, 1, … up to `most` items includes.
 
     >>> most_included([(0, 1), (1, 2), (0, 2), (3, 4)], 3)
-    3
+    [0, 1, 2, 3]
     """
     shares: dict[int, Fraction] = {}
     for itemset in itemsets:
         for item in itemset:
             shares[item] = shares.get(item, Fraction(0)) + Fraction(1, len(itemset))
-    by_items = floor(sum(sorted(shares.values(), reverse=True)[:most], Fraction(0)))
-    sizes = [len(itemset) for itemset in itemsets]
-    by_size = sum(min(sizes.count(size), comb(most, size)) for size in set(sizes))
-    return min(by_items, by_size)
+    falling = sorted(shares.values(), reverse=True)
+    sizes = Counter(len(itemset) for itemset in itemsets)
+    bounds, by_items = [], Fraction(0)
+    for length in range(most + 1):
+        by_size = sum(min(count, comb(length, size)) for size, count in sizes.items())
+        bounds.append(min(floor(by_items), by_size))
+        by_items += falling[length] if length < len(falling) else 0
+    return bounds
 
 
 def moves(included: int, reach: int, neighbours: Neighbours) -> tuple[int, int]:
-    """Return how far supports move in L1, and in L2 squared, if a basket includes at most `included` of the sets."""
+    """Return how far supports without weights move, in L1 and in L2 squared, if a basket includes `included` sets."""
     units = 2 if neighbours == "change one" else 1
     return units * reach * included, units * reach**2 * included

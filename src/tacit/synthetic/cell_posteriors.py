@@ -23,7 +23,7 @@ from tacit.arrays import Floats
 
 _FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0, 256.0)
 """The grid of m/φ, relative to the moment estimate."""
-_FAR, _NODES, _FIRST = 8.0, 65, 1e-6
+_FAR, _NODES, _LOW_NODES, _FIRST = 8.0, 65, 96, 1e-6
 _LEAST_SPREAD, _LEAST_MEAN, _LEAST_VARIANCE = 1e-3, 1e-12, 1e-9
 _CHUNK, _ROUNDS = 4096, 100
 
@@ -106,6 +106,6 @@ def _integrals(y: Floats, m: Floats, shape: Floats) -> tuple[Floats, Floats, Flo
 def _near_grid() -> tuple[Floats, Floats, Floats]:
     """Return nodes from almost 0 to twice the far end, their logarithms, and those of their widths."""
     step = _FAR / (_NODES - 1)
-    low = np.geomspace(_FIRST, step, 40)
-    x = np.concatenate([low, np.arange(2, 2 * (_NODES - 1) + 8) * step])
-    return x, np.log(x), np.log(np.gradient(x))
+    x = np.concatenate([np.geomspace(_FIRST, 1.0, _LOW_NODES), 1.0 + np.arange(1, 2 * (_NODES - 1)) * step])
+    widths = np.convolve(np.diff(x), [0.5, 0.5])  # of the trapezoid rule
+    return x, np.log(x), np.log(widths)

@@ -16,7 +16,7 @@ def values_of(domain: Domain, place: int) -> tuple[Kind, tuple[Value, ...]]:
     """Return the kind and the values by which tables show the codes of a column.
 
     Bins are texts. If values that are not listed have a code, a column that is not of text becomes text, because
-    `(other)` is none of its values.
+    it has no value `(other)`.
     """
     column = domain.columns[place]
     kind: Kind = domain.table.columns[column.name].kind

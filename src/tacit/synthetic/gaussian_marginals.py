@@ -121,7 +121,7 @@ def joint_cost(variances: Mapping[Columns, int], sizes: Sequence[int], steps: in
     """Return the zCDP of all residuals under "change one"; None if there are too many columns to compute it.
 
     >>> joint_cost({(): 8, (0,): 8}, [2], 1)
-    1.0
+    0.5
     """
     used = sorted({column for columns in variances for column in columns})
     if len(used) > _MOST_COLUMNS or len(variances) << len(used) > _MOST_TERMS:
@@ -138,7 +138,7 @@ def joint_cost(variances: Mapping[Columns, int], sizes: Sequence[int], steps: in
 
 
 def _jointly(noise: ResidualNoise, steps: int, rho: Fraction) -> ResidualNoise:
-    """Return less noise if the joint cost of all residuals is below the sum of their own."""
+    """Return less noise if the joint cost of all residuals is below the sum of the single costs."""
     cost = joint_cost(noise.variances, noise.sizes, steps)
     ratio = 1.0 if cost is None else cost / float(rho) * (1 + 2.0**-30)
     if cost is None or ratio >= 1:

@@ -52,9 +52,18 @@ def kth_support(baskets: Baskets, k: int) -> int:
     """Return the k-th largest support of all itemsets; 0 if there are fewer.
 
     The k items of the largest supports suffice. The k-th support is at least that of the k-th item. If it is larger,
-    all sets that reach it consist of items that do, and these are among the k.
+    all sets that reach it consist of items that do, and these are among the k. So do the items whose support is above
+    the k-th support of fewer items: a set with another item has no larger support than that item.
     """
     singles = baskets.singles()
     order = np.argsort(-singles, kind="stable")[:k]
-    supports = [support for support, _ in best_itemsets(baskets.bitmaps([int(item) for item in order]), k)]
-    return supports[-1] if len(supports) == k else 0
+    used = min(_AT_FIRST, len(order))
+    while True:
+        supports = [support for support, _ in best_itemsets(baskets.bitmaps(order[:used].tolist()), k)]
+        least = supports[-1] if len(supports) == k else 0
+        if used == len(order) or singles[order[used]] <= least:
+            return least
+        used = min(4 * used, len(order))
+
+
+_AT_FIRST = 64

@@ -1,7 +1,7 @@
 """Marginals with discrete Laplace noise on counts, for a cost in pure ε.
 
-Residuals are no use here: K_A e_a has the L1 norm ∏ 2(nᵢ - 1), so their noise would be about 4ᵏ times that of counts in
-variance. Instead the counts of some sets B of columns get noise, and least squares combine them.
+Residuals are not measured: K_A e_a has the L1 norm ∏ 2(nᵢ - 1), so noise on them would have about 4ᵏ times the variance
+of noise on counts. Instead the counts of some sets B of columns get noise, and least squares combine them.
 
 **Privacy.** One unit moves the counts of every set by at most S steps in L1 if it is added or removed, and by 2S if it
 is changed (`coded_rows`). Discrete Laplace noise of scale b on integers costs S/b (2S/b) in ε (Ghosh, Roughgarden and

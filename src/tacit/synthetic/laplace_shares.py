@@ -1,9 +1,10 @@
-"""How a cost in ε is split over the counts of sets of columns, for a small weighted sum of variances.
+"""Split a cost in ε over the counts of sets of columns, for a small weighted sum of variances.
 
 With the share s_B the noise of B has a variance proportional to 1/s_B², so part A has a variance proportional to
 1/(N_A·q_A), q_A the sum over B ⊇ A of s_B²/N_B (`laplace_marginals`). With c_A as in `marginal_release`, the weighted
 sum of all variances is f = Σ (c_A/N_A)/q_A. It is not convex; a search by gradients from two or more starts takes the
-best end. Whatever it returns, the cost is right: the shares are rounded to whole numbers and divided by their sum.
+best end. The cost is right for any end of the search, because the shares are rounded to whole numbers and divided by
+their sum.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _MOST_SETS, _MOST_NAMED = 100_000, 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarginalsQuestion:
-    """What a caller asks for."""
+    """The arguments of `db.marginals`."""
 
     marginals: object = None
     ways: object = None

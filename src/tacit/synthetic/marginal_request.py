@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import comb, isfinite
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tacit.errors import ColumnNotFoundError, InvalidError, RefusedError, UnusedOptionError, bad_value, show_name
 from tacit.guarantees.exact import whole
@@ -14,7 +14,8 @@ from tacit.synthetic.marginal_release import Columns
 
 MarginalName: TypeAlias = str | Sequence[str]
 """The columns of a marginal, or one column."""
-Weights: TypeAlias = Mapping[str | tuple[str, ...], float] | Sequence[float]
+Weights: TypeAlias = Mapping[Any, float] | Sequence[float]
+"""A weight for some marginals, or one for each; keys of mappings are invariant, so their type is not stated."""
 
 MOST_MARGINALS = 20_000
 _LEAST_WEIGHT = 1e-9

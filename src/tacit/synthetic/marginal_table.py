@@ -58,7 +58,7 @@ class CellSum:
 
 @dataclass(frozen=True)
 class MarginalRelease:
-    """What all marginals of one release share: the public domain, the noise, and the estimates of all parts."""
+    """The parts that all marginals of one release share: the public domain, the noise, and the estimates."""
 
     domain: Domain
     noise: MarginalNoise

@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.errors import InvalidError
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
-from tacit.query.expressions import Value
+from tacit.query.expressions import Kind, Value
 from tacit.query.formatting import amounts, percent, plain, spell
 from tacit.query.results.render import WARNING
 from tacit.query.results.table import Table, format_value
@@ -184,9 +184,10 @@ class Marginals(_Named):
                 columns[place] += [ALL] * len(shown) if some is None else [texts[place][code] for code in some]
             for place, values in enumerate(shown.columns[-3:], start=-3):
                 columns[place] += values
+        texts_first: list[Kind] = ["text"] * len(domain.names)
         return Table(
             tuple(unique_names([*domain.names, "count", "low", "high"])),
-            (*(("text",) * len(domain.names)), "real", "real", "real"),
+            (*texts_first, "real", "real", "real"),
             tuple(map(tuple, columns)),
         )
 

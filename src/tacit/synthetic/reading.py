@@ -35,6 +35,7 @@ from tacit.machine_memory import default_limit
 from tacit.query.coded_table import CodedTable
 from tacit.query.formatting import amounts
 from tacit.query.memory_need import size_text
+from tacit.query.policy import TablePolicy
 from tacit.query.policy import build as policy_build
 from tacit.session import Session, unspent
 from tacit.synthetic.coded_rows import CodedRows, Codes, Counts
@@ -127,7 +128,7 @@ def check_need(session: Session, need: int, what: str) -> None:
         raise RefusedError(fact, hint="Use fewer columns or wider bins, or set a larger limit with memory=.")
 
 
-def release_coded(  # noqa: PLR0913 - one for each part of the charge and the reading
+def release_coded(  # noqa: PLR0913 - one reading has many parts
     session: Session,
     domain: Domain,
     *,
@@ -144,33 +145,73 @@ def release_coded(  # noqa: PLR0913 - one for each part of the charge and the re
     `sizes` has the public numbers of rows that the content depends on, for the ledger.
     """
     engine, coded = session.engine(domain.table.name), domain.coded
+
+    def read() -> Mapping[str, object]:
+        rows = StoredRows(coded)
+        engine.read_codes(coded, rows.absorb)
+        return compute(rows)
+
+    return charged_release(
+        session,
+        ReleaseInput(
+            table=domain.table,
+            check=lambda: engine.check_codes(coded),
+            read=read,
+            identity=(coded, events, json.dumps(spec, sort_keys=True)),
+            memory=(memory, f"{domain.cells:,} combinations of public values"),
+        ),
+        events=events,
+        question=question,
+        key=key,
+        sizes=sizes,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseInput:
+    """What one release reads: how to check it and how to read it.
+
+    `check` raises InvalidError without reading a row, and `read` returns the content, already noisy. Whatever the
+    content depends on is part of `identity`. `memory` is the need in bytes, from public numbers, and what it is for.
+    """
+
+    table: TablePolicy
+    check: Callable[[], None]
+    read: Callable[[], Mapping[str, object]]
+    identity: tuple[object, ...]
+    memory: tuple[int, str]
+
+
+def charged_release(
+    session: Session,
+    reading: ReleaseInput,
+    *,
+    events: tuple[Event, ...],
+    question: str,
+    key: str | None,
+    sizes: tuple[TableSize, ...] = (),
+) -> CodedRelease:
+    """Charge events, read and compute, in this order; or return the recorded content."""
     with unspent():
         session.check_open()
-        check_need(session, memory, f"{domain.cells:,} combinations of public values")
-        engine.check_codes(coded)
+        check_need(session, *reading.memory)
+        reading.check()
         cost = cost_of(session, events)
-        text = repr((VERSION, session.data_version, coded, events, json.dumps(spec, sort_keys=True)))
         request = Request(
             question=question,
             events=events,
             analyst=session.analyst,
-            digest=sha256(text.encode()).hexdigest(),
+            digest=sha256(repr((VERSION, session.data_version, *reading.identity)).encode()).hexdigest(),
             key=key,
             repeats=bool(session.data_version),
             sizes=sizes,
         )
-        engine.ready()
+        session.engine(reading.table.name).ready()
         ticket = session.charged_together(request, [])
-    context = {"policy": policy_build.version(domain.table), **session.facts(ticket)}
+    context = {"policy": policy_build.version(reading.table), **session.facts(ticket)}
     if ticket.answer is not None:
         return CodedRelease(json.loads(ticket.answer), question, events, cost, context, repeated=True)
-
-    def read() -> list[Mapping[str, object]]:
-        rows = StoredRows(coded)
-        engine.read_codes(coded, rows.absorb)
-        return [compute(rows)]
-
-    (content,) = session.guarded(ticket, read)
+    (content,) = session.guarded(ticket, lambda: [reading.read()])
     recorded = json.dumps(content, separators=(",", ":")) if session.data_version or key else None
     session.finish(ticket, ANSWERED, recorded)
     return CodedRelease(content, question, events, cost, context, repeated=False)

@@ -1,4 +1,4 @@
-"""What a high-dimensional release would cost and how well it would do: the answer of a verb with `plan=True`."""
+"""The cost and the expected errors of a high-dimensional release: the answer of a verb with `plan=True`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tacit.guarantees.events import Event
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.formatting import spell
 from tacit.query.memory_need import size_text
-from tacit.safe_text import html_lines, visible_lines
+from tacit.safe_text import html_lines, visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class ReleasePlan:
 
     def __str__(self) -> str:
         """Return the plan in sentences."""
-        return visible_lines("\n".join(self.lines))
+        return "\n".join(map(visible, self.lines))
 
     def _repr_html_(self) -> str:
         """Return the plan as HTML, for notebooks."""

@@ -47,6 +47,18 @@ class CodedStatement:
 
 def coded_statement(coded: CodedTable, types: Mapping[str, str], dialect: Dialect) -> CodedStatement:
     """Return the statement that reads the rows of a table with these columns and types."""
+    tables, parameters = located_codes(coded, types, dialect)
+    names, source = [f"w{i}" for i in range(len(coded.words))], "located"
+    if coded.table.unit is not None:
+        tables, source = weighed_rows(tables, "located", coded.reach, dialect)
+        names.append(dialect.text(weight(coded.reach, coded.bits, dialect)))
+    return CodedStatement(f"WITH {with_clause(tables)}\nSELECT {', '.join(names)} FROM {source}", parameters)
+
+
+def located_codes(
+    coded: CodedTable, types: Mapping[str, str], dialect: Dialect
+) -> tuple[CommonTables, dict[str, Sequence[Value]]]:
+    """Return the common tables up to `located`, the words and the unit of the rows that count, and the parameters."""
     read = [each.expression for each in coded.columns]
     layers = Layers(dialect, types, read if coded.where is None else [*read, coded.where])
     values = [layers.value(each.expression) for each in coded.columns]
@@ -55,7 +67,7 @@ def coded_statement(coded: CodedTable, types: Mapping[str, str], dialect: Dialec
     key = None if unit is None else layers.unit(unit, coded.table.columns[unit].kind)
     selects = layers.selects(SOURCE)
     lists: CommonTables = []
-    joins, parameters = "", {}
+    joins, parameters = "", dict[str, Sequence[Value]]()
     for place, each in enumerate(coded.columns):
         if each.values is not None:
             parameters[f"k{place}"] = each.values
@@ -69,12 +81,7 @@ def coded_statement(coded: CodedTable, types: Mapping[str, str], dialect: Dialec
         tests.append(not_null(key))
     where = f" WHERE {' AND '.join(map(dialect.text, tests))}" if tests else ""
     located = f"SELECT {', '.join(items)} FROM {selects[-1][0]}{joins}{where}"
-    tables: CommonTables = [*lists, *((name, "", select) for name, select in selects), ("located", "", located)]
-    names, source = [f"w{i}" for i in range(len(coded.words))], "located"
-    if key is not None:
-        tables, source = weighed_rows(tables, "located", coded.reach, dialect)
-        names.append(dialect.text(weight(coded.reach, coded.bits, dialect)))
-    return CodedStatement(f"WITH {with_clause(tables)}\nSELECT {', '.join(names)} FROM {source}", parameters)
+    return [*lists, *((name, "", select) for name, select in selects), ("located", "", located)], parameters
 
 
 def _code(each: CodedColumn, value: SQL, place: int) -> SQL:

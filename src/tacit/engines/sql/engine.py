@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from tacit.arrays import Ints, WideInts
+from tacit.engines.sql.basket_statement import BasketStatement, basket_statement
 from tacit.engines.sql.builder import SQL, call, cast, column, literal
 from tacit.engines.sql.coded_statement import CodedStatement, coded_statement
 from tacit.engines.sql.dialect import Dialect
@@ -38,6 +39,7 @@ from tacit.engines.sql.weighted_statement import weighted_statement
 from tacit.engines.time_limit import TimeLimit
 from tacit.errors import ColumnNotFoundError, InternalError, guarded
 from tacit.guarantees.events import Neighbours
+from tacit.query.basket_table import BasketSource
 from tacit.query.coded_table import CodedTable
 from tacit.query.expressions import Kind, Value
 from tacit.query.histograms import Absorb, Histograms
@@ -273,10 +275,38 @@ class StatementEngine(ABC):
         """Return the statement of coded rows over its table."""
         name = coded.table.name if len(self._views) > 1 else self.name
         built = coded_statement(coded, self._tables[name], self.dialect)
+        return replace(built, sql=self._over(name, built.sql))
+
+    def _over(self, name: str, sql: str) -> str:
+        """Return a statement over one of the tables."""
         if self._views[name] == SOURCE:
-            return built
+            return sql
         table = f"{SOURCE} AS (SELECT * FROM {self._views[name]}),\n"  # noqa: S608 - built here
-        return replace(built, sql=built.sql.replace("WITH ", f"WITH {table}", 1))
+        return sql.replace("WITH ", f"WITH {table}", 1)
+
+    def check_baskets(self, source: BasketSource) -> None:
+        """Raise InvalidError if the columns cannot be read as baskets; read no row."""
+        self._baskets(source)
+
+    def read_baskets(self, source: BasketSource, absorb: Callable[[ResultRows], None]) -> None:
+        """Read baskets in one statement, with new random keys of the hash; `absorb` takes rows some at a time."""
+        self.read_baskets_with(source, absorb, (secrets.randbits(64), secrets.randbits(64)))
+
+    def read_baskets_with(self, source: BasketSource, absorb: Callable[[ResultRows], None], secret: Secret) -> None:
+        """Read baskets under given keys of the hash; for tests that need the same choice twice."""
+        built = self._baskets(source)
+
+        def read(run: StatementRunner) -> None:
+            for batch in run.stream(built.sql, parameters_of(built, secret)):
+                absorb(batch)
+
+        self._read(read)
+
+    def _baskets(self, source: BasketSource) -> BasketStatement:
+        """Return the statement of baskets over their table."""
+        name = source.table.name if len(self._views) > 1 else self.name
+        built = basket_statement(source, self._tables[name], self.dialect)
+        return replace(built, sql=self._over(name, built.sql))
 
     def _recheck(self, run: StatementRunner, plan: Plan) -> None:
         """Re-check, before measuring, any assumption of the plan that may have changed since the tables were opened.
@@ -471,6 +501,8 @@ def _integers(run: StatementRunner, built: MeasureStatement, secret: Secret) -> 
     return _integers(run, built.in_integers(), secret)
 
 
-def parameters_of(built: MeasureStatement | OpenStatement | ShownStatement, secret: Secret) -> dict[str, Any]:
+def parameters_of(
+    built: MeasureStatement | OpenStatement | ShownStatement | BasketStatement, secret: Secret
+) -> dict[str, Any]:
     """Return a statement's parameters, with the hash's keys if it chooses cells."""
     return {**built.parameters, **(dict(zip(("h0", "h1"), secret, strict=True)) if built.draws else {})}
