@@ -224,11 +224,11 @@ def test_every_draw_of_a_release_fits_its_purse(items: int, *, public: bool) -> 
     assert not public or len(release_itemsets(baskets, ItemsetQuestion(k=10, rho=Fraction(1, 10))).sets) == 10
 
 
-def test_the_threshold_of_found_items_is_that_of_the_proof() -> None:
+@pytest.mark.parametrize(("reach", "most"), [(3, 5), (300, 500)])
+def test_the_threshold_of_found_items_is_that_of_the_proof(reach: int, most: int) -> None:
     """Its failure probability by the exact law, times the most items of one unit, is at most δ_t."""
     question = ItemsetQuestion(k=1, epsilon=Fraction(1), delta=Fraction(1, 10**6), public_items=False)
     noisy = Noisy(ZEROS, Noise(pure=False, amount=Fraction(10_000), step=4))
-    reach, most = 3, 5
     threshold = found_threshold(question, noisy, reach, most)
     beyond = outside(10_000.0, threshold - reach * 4) / 2  # Pr[K > t - R·steps], one side
     allowed = float(question.delta) / 2 / (1 + exp(1))
