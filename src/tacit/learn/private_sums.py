@@ -147,7 +147,7 @@ def residual_sums(
     for codes, amounts in rows.batches():
         some, heavy, label = _with_class(codes, amounts, classes[codes[:, layout.target]])
         exact = residuals(row_scores(some, layout, steps)[0], label)
-        cells[-1] += OFFSET * int((exact * heavy).sum())
+        cells[-1:] += OFFSET * (exact * heavy).sum(keepdims=True)  # an array wraps without an error
         clipped = np.clip(exact, -clip, clip) * heavy
         for place, column in enumerate(layout.features):
             part = slice(layout.starts[place], layout.starts[place + 1])
@@ -209,7 +209,7 @@ def logistic(score: Floats) -> Floats:
 
 
 def _by_code(codes: Codes, amounts: Counts, size: int) -> Counts:
-    if len(amounts) and int(np.abs(amounts).max()) * len(amounts) >= _EXACT:
+    if len(amounts) and max(int(amounts.max()), -int(amounts.min())) * len(amounts) >= _EXACT:
         cells = np.zeros(size, dtype=np.int64)
         np.add.at(cells, codes, amounts)
         return cells
