@@ -18,6 +18,7 @@ from tacit.quotes import ChoosingQuote, DerivedQuote
 from tacit.safe_text import as_json, visible
 from tacit.web import questions
 from tacit.web.credentials import Person
+from tacit.web.datasets import OpenDataset
 from tacit.web.pages.ask_form import AskForm
 from tacit.web.pages.shown import SYMBOLS, main_amount, number_text
 from tacit.web.problems import content_of
@@ -77,10 +78,9 @@ def preview(server: Server, person: Person, dataset: str, form: AskForm) -> Prev
     """Return the plan of a form, and the errors at other costs; nothing is charged and no private row is read."""
     sql: str | None = None
     with server.datasets[dataset].use() as one:
-        database = one.database.as_analyst(person.name)
         try:
             sql = form.sql()
-            return _planned(server, person, database, dataset, form)
+            return _planned(server, person, one, dataset, form)
         except InvalidError as error:
             return replace(_EMPTY, sql=sql, wrong=_mistake(error, server))
         except TacitError as error:
@@ -99,8 +99,9 @@ def _problem(error: TacitError, server: Server) -> Content:
     return content
 
 
-def _planned(server: Server, person: Person, database: Database, dataset: str, form: AskForm) -> Preview:
+def _planned(server: Server, person: Person, one: OpenDataset, dataset: str, form: AskForm) -> Preview:
     """Return the plan of a form whose query is right; without a cost, the errors at some costs."""
+    database, standing = one.database.as_analyst(person.name), one.ledger.standing(person.name)
     wrong: FieldMistake | None = None
     quote: Quote | None = None
     try:
@@ -110,7 +111,7 @@ def _planned(server: Server, person: Person, database: Database, dataset: str, f
         if error.argument not in ("amount", "error"):
             raise
         wrong, asked = _mistake(error, server), form.asked("1")
-    left = main_amount(amounts(database.left))
+    left = main_amount(amounts(standing.left))
     chosen = 0.0 if quote is None else main_amount(amounts(quote.cost))
     assumed = _assumed(quote or quote_of(database, asked), form)
     quotes = {amount: _quote_at(database, form, amount, assumed) for amount in _amounts(left, chosen)}
@@ -120,7 +121,7 @@ def _planned(server: Server, person: Person, database: Database, dataset: str, f
     columns = [name for name, _ in shown]
     if quote is None:
         return replace(_EMPTY, sql=form.sql(), ladder=rungs, columns=columns, assumed=assumed, wrong=wrong)
-    plan = plan_content(quote, database)
+    plan = plan_content(quote, standing, person.name)
     before = _before(server, person, dataset, asked)
     lines = _errors(quote) if chosen not in errors else shown
     return Preview(form.sql(), plan, lines, _notes(plan, lines), rungs, columns, assumed, before, None, None)
