@@ -47,7 +47,7 @@ UNIT = 64
 """The multiplier of a column that gets no more and no less than its share."""
 LEAST = 20
 """The smallest multiplier that a fit uses."""
-OFFSET = 16
+OFFSET = 8
 """The multiplier k₀ of the residual without a column."""
 _EXACT = 1 << 53
 _FAR, _STEPS, _PLACES = 32, 2**16, 2**8
