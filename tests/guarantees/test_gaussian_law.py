@@ -100,7 +100,7 @@ def test_the_vector_bound_covers_every_shift(tau: float, squared: int, epsilon: 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0])
 def test_the_comparison_alone_covers_every_shift(epsilon: float) -> None:
     for tau, squared in ((25.0, 2), (49.0, 3), (100.0, 2)):
-        bound = law._by_comparison([(Fraction(tau), squared, squared)], epsilon)
+        bound = law._by_comparison([[(Fraction(tau), squared, squared)]], epsilon)
         assert max(vector_delta(tau, shift, epsilon) for shift in shifts(squared)) <= bound
 
 
@@ -124,7 +124,7 @@ def test_the_joint_bound_covers_two_laws_and_is_not_far_off(
     truth = product_delta(taus, shift, epsilon)
     parts = [(Fraction(tau), d * d, 1) for tau, d in zip(taus, shift, strict=True)]
     assert truth <= law.joint_delta(parts, Fraction(epsilon)) * (1 + 1e-9)
-    compared = law._by_comparison(parts, epsilon)
+    compared = law._by_comparison([parts], epsilon)
     assert truth <= compared * (1 + 1e-9)
     fine = [(tau * 2**40, square * 2**40, m) for tau, square, m in parts]
     mu = sqrt(sum(d * d / tau for tau, d in zip(taus, shift, strict=True)))
@@ -197,3 +197,13 @@ def test_the_zcdp_conversion_is_near_the_best_order() -> None:
     less = alphas - 1
     logs = less * (alphas * rho - epsilon) - np.log(less) + alphas * np.log1p(-1 / alphas)
     assert delta_of_zcdp(rho, epsilon) == pytest.approx(float(np.exp(logs.min())), rel=1e-6)
+
+
+def test_schedules_that_outputs_choose_between_cost_more_than_each_alone() -> None:
+    """One schedule has the larger factors and the other more vectors: events may take outputs of both."""
+    few, many = [(Fraction(40), 1, 60)], [(Fraction(4000), 10, 20)] * 10
+    alone = max(law._by_comparison([each], 1.0) for each in (few, many))
+    assert law._by_comparison([few, many], 1.0) > 1.2 * alone
+    together = law.adaptive_delta([few, many], Fraction(1))
+    assert together >= max(law.adaptive_delta([each], Fraction(1)) for each in (few, many))
+    assert law.adaptive_delta([few, few], Fraction(1)) == law.joint_delta(few, Fraction(1))

@@ -132,30 +132,48 @@ def joint_delta(vectors: Sequence[NoisyVector], epsilon: Fraction) -> float:
     >>> joint_delta([vector, vector], Fraction(1, 4)) < 1.001 * gaussian_delta(0.1, 0.25)
     True
     """
-    rho = sum((square / (2 * variance) for variance, square, _ in vectors), Fraction(0))
-    return min(delta_of_zcdp(float(rho) * _UP, float(epsilon)), _by_comparison(vectors, float(epsilon)))
+    return adaptive_delta([vectors], epsilon)
 
 
-def _by_comparison(vectors: Sequence[NoisyVector], epsilon: float) -> float:
+def adaptive_delta(schedules: Sequence[Sequence[NoisyVector]], epsilon: Fraction) -> float:
+    """Return an upper bound of δ(ε) for draws of which earlier outputs choose one of several schedules.
+
+    Different outputs may come from different schedules. So the largest Σ Sᵢ/τᵢ, Σ mᵢbᵢ, Σ aᵢ and number of vectors of
+    any schedule are used together.
+    """
+    moved = max(sum((square / variance for variance, square, _ in vectors), Fraction(0)) for vectors in schedules)
+    by_zcdp = delta_of_zcdp(float(moved / 2) * _UP, float(epsilon))
+    if any(variance < 1 for vectors in schedules for variance, _, _ in vectors):
+        return by_zcdp
+    return min(by_zcdp, _by_comparison(schedules, float(epsilon)))
+
+
+def _by_comparison(schedules: Sequence[Sequence[NoisyVector]], epsilon: float) -> float:
     """Return bound 2 of the module at the best of a few λ; 1 if the comparison costs more than all of ε."""
-    if any(variance < 1 for variance, _, _ in vectors):
-        return 1.0
-    mu = sqrt(sum((square / variance for variance, square, _ in vectors), Fraction(0))) * (1 + 2.0**-50)
-    tail = epsilon - log(max(gaussian_delta(mu, epsilon), 1e-300)) + log(len(vectors))
-    return min(_compared(vectors, mu, epsilon, tail + extra) for extra in (2.0, 4.0, 8.0, 16.0, 32.0))
+    moved = max(sum((square / variance for variance, square, _ in vectors), Fraction(0)) for vectors in schedules)
+    mu, number = sqrt(moved) * (1 + 2.0**-50), max(map(len, schedules))
+    tail = epsilon - log(max(gaussian_delta(mu, epsilon), 1e-300)) + log(number)
+    bounds = []
+    for lam in (tail + extra for extra in (2.0, 4.0, 8.0, 16.0, 32.0)):
+        factors = [_factors(vectors, lam) for vectors in schedules]
+        more, up = (max(each) for each in zip(*factors, strict=True))
+        inner = epsilon - (more + up) * _UP
+        if inner < 0 or more > 1:  # a comparison that far off is useless
+            bounds.append(1.0)
+        else:
+            bounds.append(exp(more) * (gaussian_delta(mu, inner) + number * exp(inner - lam)) * _UP)
+    return min(bounds)
 
 
-def _compared(vectors: Sequence[NoisyVector], mu: float, epsilon: float, lam: float) -> float:
+def _factors(vectors: Sequence[NoisyVector], lam: float) -> tuple[float, float]:
+    """Return Σ mᵢbᵢ and Σ aᵢ."""
     more = up = 0.0
     for variance, _, m in vectors:
         tau = float(variance)
         length = (sqrt(tau * (m + 2 * sqrt(m * lam) + 2 * lam)) + sqrt(m) / 2) ** 2
         more += -log1p(-1 / (24 * tau)) * m
         up += length / (24 * tau * tau) + m * 3 * exp(-2 * pi * pi * tau)
-    inner = epsilon - (more + up) * _UP
-    if inner < 0 or more > 1:  # a comparison that far off is useless
-        return 1.0
-    return exp(more) * (gaussian_delta(mu, inner) + len(vectors) * exp(inner - lam)) * _UP
+    return more, up
 
 
 def two_sided_quantile(variance: Fraction, beta: float) -> int:

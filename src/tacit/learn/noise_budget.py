@@ -3,8 +3,8 @@
 **Gaussian.** A fit draws discrete Gaussian noise on sums i = 1, 2, …, each of variance σᵢ² ≥ Sᵢ/(m·sᵢ), for the squared
 sensitivity Sᵢ and shares with Σsᵢ ≤ 1. Each is ρᵢ = Sᵢ/2σᵢ² ≤ m·sᵢ/2 zCDP (Canonne, Kamath and Steinke,
 arXiv:2004.00010v5, theorem 14), all together m/2 (Bun and Steinke, arXiv:1605.02065v1, lemma 2.3). For a budget in ρ,
-m = 2ρ. For (ε, δ), m is the largest number whose joint δ(ε) is at most δ by `gaussian_law.joint_delta`: that of zCDP,
-or that of continuous noise with μ² = Σ Sᵢ/σᵢ² ≤ m and a factor for rounding.
+m = 2ρ. For (ε, δ), m is the largest number whose joint δ(ε) is at most δ by `gaussian_law.adaptive_delta`: that of
+zCDP, or that of continuous noise with μ² = Σ Sᵢ/σᵢ² ≤ m and a factor for rounding.
 
 *Adaptive draws.* Sums and multipliers of later draws depend on earlier outputs, and so does the schedule: how many
 residual sums share the second half of m, and how far they are clipped. Given all earlier outputs, one draw moves by at
@@ -12,8 +12,8 @@ most √Sᵢ, so its law is at most e^(mᵢbᵢ) times that of rounded normal no
 e^(-aᵢ) times. These factors multiply along every sequence of outputs. For rounded normal noise each draw is μᵢ-Gaussian
 DP given the earlier outputs, with μᵢ² = m·sᵢ, a fixed number; draws that share the second half are together
 √(m/2)-Gaussian DP whatever the schedule. So the whole is √m-Gaussian DP (Dong, Roth and Su, arXiv:1905.02383v3,
-theorem 3.2, which is adaptive). aᵢ and bᵢ fall as σᵢ² grows. `_delta` takes the largest δ over all schedules, with the
-least σᵢ² that a draw can have.
+theorem 3.2, which is adaptive). aᵢ and bᵢ fall as σᵢ² grows, so they are taken at the least σᵢ² that a draw can have.
+Outputs of one event may come from different schedules, so `adaptive_delta` uses the largest Σaᵢ and Σbᵢ of any of them.
 
 **Laplace.** Without δ, each sum gets discrete Laplace noise of scale L1/(ε·sᵢ), which is sᵢ·ε-DP; adaptive composition
 adds to ε.
@@ -31,7 +31,7 @@ import numpy as np
 
 from tacit.arrays import Floats
 from tacit.errors import InvalidError, RefusedError
-from tacit.guarantees.gaussian_law import NoisyVector, joint_delta
+from tacit.guarantees.gaussian_law import NoisyVector, adaptive_delta
 from tacit.learn.private_sums import Moved
 from tacit.noise import MAX_SCALE, discrete_gaussian, discrete_laplace
 from tacit.synthetic.coded_rows import Counts
@@ -106,7 +106,7 @@ def approximate_budget(epsilon: Fraction, delta: Fraction, schedules: Sequence[S
 
 
 def _delta(amount: Fraction, epsilon: Fraction, schedules: Sequence[Schedule]) -> float:
-    return max(joint_delta(_vectors(amount, schedule), epsilon) for schedule in schedules)
+    return adaptive_delta([_vectors(amount, schedule) for schedule in schedules], epsilon)
 
 
 def _vectors(amount: Fraction, schedule: Schedule) -> list[NoisyVector]:
