@@ -175,7 +175,7 @@ def release(session: Session, given: ItemsetArguments, request: str | None) -> I
             table=ready.table,
             check=lambda: engine.check_baskets(reading.source),
             read=read,
-            identity=(reading.source, ready.question, ready.cost.event),
+            identity=(reading.source, reading.labels, ready.question, ready.cost.event),
             memory=(ready.memory, "pairs and bins of items"),
         ),
         events=(ready.cost.event,),

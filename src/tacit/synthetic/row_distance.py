@@ -54,8 +54,12 @@ def tables_of(sizes: Sequence[int], ways: int) -> list[Columns]:
 
 
 def sum_noise(law: Law, amount: Fraction, tables: int, *, steps: int, neighbours: Neighbours) -> TableNoise:
-    """Return the noise of one sum of distances of so many tables, for ρ or ε."""
-    return table_noise(law, amount, 1, steps=tables * steps, neighbours=neighbours)
+    """Return the noise of one sum of distances of so many tables, for ρ or ε.
+
+    The sum is one number, so a changed unit moves it by 2K·L in L2 as in L1: √2·L is for counts, which are not signed.
+    """
+    units = 2 if neighbours == "change one" else 1
+    return table_noise(law, amount, 1, steps=units * tables * steps, neighbours="add/remove")
 
 
 def sum_of_distances(rows: CodedRows, targets: Mapping[Columns, Ints]) -> int:
