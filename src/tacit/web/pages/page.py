@@ -1,4 +1,4 @@
-"""What all pages share: routes that show errors as pages, templates, forms, and CSRF tokens."""
+"""Shared by all pages: routes that show errors as pages, templates, forms, and CSRF tokens."""
 
 from __future__ import annotations
 
@@ -76,7 +76,11 @@ def problem_page(request: Request, response: Response) -> Response:
 def _to_sign_in(request: Request) -> Response:
     """Return a redirect to the sign-in page, which returns to the page that was asked for."""
     wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    target = "/sign-in" if request.method != "GET" or wanted == "/" or is_part(request) else f"/sign-in?{urlencode({'next': wanted})}"
+    target = (
+        "/sign-in"
+        if request.method != "GET" or wanted == "/" or is_part(request)
+        else f"/sign-in?{urlencode({'next': wanted})}"
+    )
     if is_part(request):
         return Response(status_code=204, headers={"HX-Redirect": target})
     return RedirectResponse(target, 303)
