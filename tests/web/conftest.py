@@ -63,6 +63,13 @@ class Site:
     policy: Path
     tokens: dict[str, str] = field(default_factory=dict)
 
+    is_open: bool = True
+
+    def close(self) -> None:
+        if self.is_open:
+            self.is_open = False
+            self.client.__exit__(None, None, None)
+
     @property
     def server(self) -> Server:
         server: Server = self.client.app.state.server  # type: ignore[attr-defined]
@@ -107,7 +114,7 @@ MakeSite = Callable[..., Site]
 @pytest.fixture
 def make_site(tmp_path: Path) -> Iterator[MakeSite]:
     """Return what starts an application on a policy, with people."""
-    opened: list[TestClient] = []
+    opened: list[Site] = []
 
     def make(text: str = POLICY, *, client: tuple[str, int] = ("127.0.0.1", 5000), **settings: object) -> Site:
         policy = write_policy(tmp_path, text)
@@ -115,8 +122,8 @@ def make_site(tmp_path: Path) -> Iterator[MakeSite]:
         app = create_app(read_settings(given, {}))
         test_client = TestClient(app, client=client, base_url="http://tacit.test", raise_server_exceptions=False)
         test_client.__enter__()
-        opened.append(test_client)
         site = Site(test_client, policy)
+        opened.append(site)
         known = {each.name for each in people.everybody(site.server.store)}
         for name, role in PEOPLE.items():
             if name not in known:
@@ -126,7 +133,7 @@ def make_site(tmp_path: Path) -> Iterator[MakeSite]:
 
     yield make
     for each in opened:
-        each.__exit__(None, None, None)
+        each.close()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -400,5 +400,5 @@ def test_unknown_addresses_and_methods_are_problems(site: Site) -> None:
 
 def test_the_gate_refuses_every_charge_of_a_replay(site: Site) -> None:
     with site.server.datasets["survey"].use() as one, pytest.raises(tc.RefusedError):
-        asking.gated(one, "ann", asking.never_charge).count(epsilon=0.1)
+        asking.gated(one, "ann", asking.never_charge, nullcontext()).count(epsilon=0.1)
     assert site.spent() == 0

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select, update
 
 from tacit.web.problems import Problem
-from tacit.web.store import WebStore, now
+from tacit.web.store import WebStore, insert_new, now
 from tacit.web.tables import ATTEMPTS
 
 WINDOW = 900
@@ -54,10 +54,10 @@ def note_failure(store: WebStore, name: str, address: str) -> None:
     with store.writing() as connection:
         connection.execute(delete(ATTEMPTS).where(ATTEMPTS.c.started <= time - WINDOW))
         for key in _keys(name, address):
-            started = connection.execute(select(ATTEMPTS.c.started).where(ATTEMPTS.c.name == key)).scalar()
-            if started is None:
-                connection.execute(insert(ATTEMPTS).values(name=key, started=time, failures=1))
-            elif _is_open(started, time):
+            if insert_new(connection, ATTEMPTS, {"name": key, "started": time, "failures": 1}):
+                continue
+            started = connection.execute(select(ATTEMPTS.c.started).where(ATTEMPTS.c.name == key)).scalar() or 0
+            if _is_open(started, time):
                 row = update(ATTEMPTS).where(ATTEMPTS.c.name == key)
                 connection.execute(row.values(failures=ATTEMPTS.c.failures + 1))
             else:

@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass
 from unicodedata import is_normalized
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from tacit.errors import InvalidError, RefusedError, bad_value, show_name
 from tacit.web.passwords import check_password, hashed
 from tacit.web.roles import Role, read_role
-from tacit.web.store import WebStore, now
+from tacit.web.store import WebStore, insert_new, now
 from tacit.web.tables import PEOPLE, SESSIONS, TOKENS
 
 _NAME = re.compile(r"[\w.@+-](?:[\w .@+'-]{0,62}[\w.@+-])?")
@@ -56,13 +56,11 @@ def add(store: WebStore, name: str, role: str, password: str | None = None) -> N
         "active": 1,
     }
     with store.writing() as connection:
-        known = connection.execute(select(PEOPLE.c.active).where(PEOPLE.c.name == name)).scalar()
-        if known:
+        if insert_new(connection, PEOPLE, {**row, "created": now()}):
+            return
+        again = update(PEOPLE).where(PEOPLE.c.name == name, PEOPLE.c.active == 0).values(**row)
+        if connection.execute(again).rowcount == 0:
             raise RefusedError(f"{show_name(name)} exists already.", hint="Change the role or the password instead.")
-        if known is None:
-            connection.execute(insert(PEOPLE).values(**row, created=now()))
-        else:
-            connection.execute(update(PEOPLE).where(PEOPLE.c.name == name).values(**row))
 
 
 def change(store: WebStore, name: str, *, role: str | None = None, password: str | None = None) -> None:

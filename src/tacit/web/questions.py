@@ -21,11 +21,11 @@ from hashlib import sha256
 from time import time_ns
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, insert, or_, select, update
+from sqlalchemy import Connection, and_, or_, select, update
 
 from tacit.safe_text import as_json
 from tacit.web.problems import Problem
-from tacit.web.store import WebStore, now
+from tacit.web.store import WebStore, insert_new, now
 from tacit.web.tables import QUESTIONS
 
 QUEUED, RUNNING, CHARGING = "queued", "running", "charging"
@@ -119,20 +119,19 @@ def begin(
         beat=now(),
     )
     with store.writing() as connection:
-        known = _by_request(connection, question.request) if key is not None else None
-        if known is None:
-            connection.execute(insert(QUESTIONS).values(**asdict(question)))
+        if insert_new(connection, QUESTIONS, asdict(question)):
             return Begun(question, is_ours=True)
-        return _known(connection, known, question)
+        return _known(connection, _by_request(connection, question.request), question)
 
 
 def _request_name(person: str, dataset: str, key: str) -> str:
     return sha256(f"{person}\n{dataset}\n{key}".encode()).hexdigest()
 
 
-def _by_request(connection: Connection, request: str) -> Question | None:
-    row = connection.execute(select(QUESTIONS).where(QUESTIONS.c.request == request)).mappings().first()
-    return None if row is None else Question(**row)
+def _by_request(connection: Connection, request: str) -> Question:
+    """Return the question of a request, and lock its row until the end of the transaction."""
+    query = select(QUESTIONS).where(QUESTIONS.c.request == request).with_for_update()
+    return Question(**connection.execute(query).mappings().one())
 
 
 def _known(connection: Connection, known: Question, asked: Question) -> Begun:

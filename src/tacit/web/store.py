@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import RLock
 from time import time
 
-from sqlalchemy import Connection, insert, inspect, select
+from sqlalchemy import Connection, Table, insert, inspect, select
+from sqlalchemy.dialects import postgresql, sqlite
 
 from tacit.errors import LedgerError
 from tacit.ledger.storage import open_store
@@ -20,6 +22,8 @@ class WebStore:
     def __init__(self, location: str) -> None:
         """Open the database, and create the tables if they are missing; raise LedgerError if it cannot be used."""
         self._store = open_store(location)
+        self.turn: AbstractContextManager[object] = RLock() if self._store.is_file else nullcontext()
+        """The turn of one thread to write. SQLite lets one write, and the others sleep longer than necessary."""
         try:
             self.secret = self._prepare()
         except BaseException:
@@ -34,7 +38,7 @@ class WebStore:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Read and write in one transaction, on disk at the end; in SQLite one at a time."""
-        with self._store.writing() as connection:
+        with self.turn, self._store.writing() as connection:
             yield connection
 
     @contextmanager
@@ -65,6 +69,13 @@ class WebStore:
                 hint="Upgrade tacit to the version that wrote them.",
             )
         return bytes.fromhex(secret)
+
+
+def insert_new(connection: Connection, table: Table, row: Mapping[str, object]) -> bool:
+    """Insert a row unless there is one with its key; return whether it was inserted. Two workers may do it at once."""
+    make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    query = make(table).values(**row).on_conflict_do_nothing().returning(*table.primary_key)
+    return connection.execute(query).first() is not None
 
 
 def _setting(connection: Connection, name: str) -> str | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, cast
 
 from tacit.database import Database
@@ -34,11 +35,11 @@ KINDS = tuple(_BODIES)
 
 
 class GatedLedger:
-    """A ledger that asks before each charge; everything else is the ledger's own."""
+    """A ledger that asks before each charge, and writes when it is the turn of its thread."""
 
-    def __init__(self, ledger: Ledger, gate: Callable[[], None]) -> None:
-        """Store the ledger, and what raises an error if it must not be charged."""
-        self._ledger, self._gate = ledger, gate
+    def __init__(self, ledger: Ledger, gate: Callable[[], None] | None, turn: AbstractContextManager[object]) -> None:
+        """Store the ledger, what raises an error if it must not be charged, and the turn to write."""
+        self._ledger, self._gate, self._turn = ledger, gate, turn
 
     def __getattr__(self, name: str) -> object:
         """Return what the ledger has."""
@@ -46,13 +47,22 @@ class GatedLedger:
 
     def charge(self, request: Request) -> Ticket:
         """Ask, then charge."""
-        self._gate()
-        return self._ledger.charge(request)
+        if self._gate is not None:
+            self._gate()
+        with self._turn:
+            return self._ledger.charge(request)
+
+    def finish(self, number: int, outcome: str, answer: str | None = None) -> None:
+        """Record the outcome of a charge."""
+        with self._turn:
+            self._ledger.finish(number, outcome, answer)
 
 
-def gated(one: OpenDataset, person: str, gate: Callable[[], None] | None) -> Database:
-    """Return the database for a person, whose charges ask `gate` first."""
-    ledger = None if gate is None else cast("Ledger", GatedLedger(one.ledger, gate))
+def gated(
+    one: OpenDataset, person: str, gate: Callable[[], None] | None, turn: AbstractContextManager[object]
+) -> Database:
+    """Return the database for a person, whose charges ask `gate` first and wait for their turn."""
+    ledger = cast("Ledger", GatedLedger(one.ledger, gate, turn))
     return one.database.as_analyst(person, ledger=ledger)
 
 
@@ -140,7 +150,7 @@ def carry_out(
     """
     try:
         with server.datasets[question.dataset].use() as one:
-            database = gated(one, question.person, gate)
+            database = gated(one, question.person, gate, server.store.turn)
             content = {"id": question.id, "dataset": question.dataset, **_released(database, body, question.key)}
             content["left"] = left_content(one.ledger.standing(question.person))["left"]
         status, state = 200, questions.DONE
@@ -205,7 +215,7 @@ def recorded(
         body = body.model_copy(update={"confidence": confidence})
     with server.datasets[question.dataset].use() as one:
         number = question.record
-        database = gated(one, question.person, never_charge)
+        database = gated(one, question.person, never_charge, server.store.turn)
         answer = database.session.answer(quote_of(database, body), question.key)
         return {"id": question.id, "dataset": question.dataset, "record": number, **shown(answer)}
 
