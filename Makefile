@@ -8,7 +8,7 @@ STAMP := .venv/.installed
 LOWEST := .venv-lowest
 EXTRAS := web,postgres,spark,plot
 
-.PHONY: help setup java demo test test-long test-lowest test-packages mutants check format bench docs clean
+.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages mutants check format bench docs clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,10 +31,20 @@ java:  # Spark 4 needs Java 17 or newer; on Debian and Ubuntu it comes from the 
 	  command -v apt-get >/dev/null && $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null && java -version 2>/dev/null; } || { \
 	  echo "Cannot install Java. Install a Java runtime, 17 or newer (https://adoptium.net), put \`java\` on the path, and try again."; exit 2; }
 
+chromium:  # the browser of tests/browser; without one these tests are skipped
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	  echo "The tests of the pages need Chromium, which is missing. Installing chromium."; \
+	  SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  command -v apt-get >/dev/null && $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+	  echo "Cannot install Chromium, so the tests of the pages are skipped. Put \`chromium\` or \`google-chrome\` on the path to run them."
+
+pictures: $(STAMP) chromium  ## take the pictures of docs/how-to/use-the-workbench.md
+	TACIT_TEST_PICTURES=1 $(PY) -m pytest -q tests/browser
+
 demo: $(STAMP)  ## run a private query on a made-up survey
 	.venv/bin/tacit demo
 
-test: $(STAMP) java  ## run all tests except the long statistical ones
+test: $(STAMP) java chromium  ## run all tests except the long statistical ones
 	@command -v node >/dev/null || echo "node is missing, so the tests of the browser client are skipped (see the top of the Makefile)."
 	$(PY) -m pytest -q -m "not long" -n $(CORES) --dist worksteal
 

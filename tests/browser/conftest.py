@@ -73,6 +73,7 @@ def picture(tmp_path: Path) -> Callable[[Page, str], None]:
 
     def take(page: Page, name: str) -> None:
         folder = PICTURES if os.environ.get("TACIT_TEST_PICTURES") else tmp_path
+        page.evaluate("scrollTo(0, 0)")
         page.screenshot(path=folder / f"{name}.png", animations="disabled")
         assert (folder / f"{name}.png").stat().st_size > 1_000
 

@@ -54,7 +54,7 @@ def _drawn(server: Server, question: Question, theme: str) -> Chart | None:
     content = question.content
     if question.state != questions.DONE or content is None or not is_drawable():
         return None
-    drawn = _limits(content) if question.kind == "limits" else _bounds(server, question, content)
+    drawn: Any = _limits(content) if question.kind == "limits" else _bounds(server, question, content)
     return None if drawn is None else specification(drawn, theme)
 
 
@@ -63,9 +63,11 @@ def is_drawable() -> bool:
     return find_spec("altair") is not None
 
 
-def specification(chart: alt.LayerChart | alt.FacetChart, theme: str) -> Chart:
+def specification(chart: alt.LayerChart, theme: str) -> Chart:
     """Return a chart as a Vega-Lite specification."""
-    shown: Chart = (plots.darkened(chart) if theme == "dark" else chart).to_dict()
+    if theme == "dark":
+        chart = plots.darkened(chart)
+    shown: Chart = chart.to_dict()
     return shown
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Coroutine, Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, quote, urlencode
@@ -154,5 +155,10 @@ def environment() -> Environment:
         "percent": percent,
         "segment": lambda text: quote(str(text), safe=""),
     }
-    made.globals |= {"Role": Role, "top_pages": TOP_PAGES, "dataset_pages": DATASET_PAGES}
+    made.globals |= {
+        "Role": Role,
+        "top_pages": TOP_PAGES,
+        "dataset_pages": DATASET_PAGES,
+        "has_pictures": find_spec("vl_convert") is not None,
+    }
     return made
