@@ -10,7 +10,7 @@ EXTRAS := web,postgres,spark,plot
 TSC := .venv/typescript/node_modules/typescript/bin/tsc
 NPM_INSTALL := npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=20000
 
-.PHONY: help setup java demo test test-long test-lowest test-packages mutants check format bench docs clean
+.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages mutants check format bench docs clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,10 +38,20 @@ $(TSC): $(STAMP)
 	@command -v npm >/dev/null && $(NPM_INSTALL) --prefix .venv/typescript typescript@5.9 >/dev/null 2>&1 && touch $@ || \
 	  echo "TypeScript is missing and npm cannot install it, so the test of the client's types is skipped."
 
+chromium:  # the browser of tests/browser; without one these tests are skipped
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	  echo "The tests of the pages need Chromium, which is missing. Installing chromium."; \
+	  SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  command -v apt-get >/dev/null && $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+	  echo "Cannot install Chromium, so the tests of the pages are skipped. Put \`chromium\` or \`google-chrome\` on the path to run them."
+
+pictures: $(STAMP) chromium  ## take the pictures of docs/how-to/use-the-workbench.md
+	TACIT_TEST_PICTURES=1 $(PY) -m pytest -q tests/browser
+
 demo: $(STAMP)  ## run a private query on a made-up survey
 	.venv/bin/tacit demo
 
-test: $(STAMP) java $(TSC)  ## run all tests except the long statistical ones
+test: $(STAMP) java chromium $(TSC)  ## run all tests except the long statistical ones
 	@command -v node >/dev/null || echo "node is missing, so the tests of the browser client are skipped (see the top of the Makefile)."
 	$(PY) -m pytest -q -m "not long" -n $(CORES) --dist worksteal
 

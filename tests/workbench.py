@@ -54,7 +54,9 @@ class Workbench:
     @contextmanager
     def context(self, name: str | None = None, **options: Any) -> Iterator[BrowserContext]:  # noqa: ANN401 - Playwright's
         """Yield a browser context in which a person is signed in."""
-        context = self.browser.new_context(base_url=self.address, **{"viewport": {"width": 1100, "height": 800}, **options})
+        context = self.browser.new_context(
+            base_url=self.address, **{"viewport": {"width": 1100, "height": 800}, **options}
+        )
         context.set_default_timeout(20_000)
         if name is not None:
             context.add_cookies([{"name": PLAIN_COOKIE, "value": self._cookie(name), "url": self.address}])
@@ -96,11 +98,14 @@ def ask(page: Page, sql: str = SQL, epsilon: str = "0.5") -> str:
     return page.url
 
 
-
 def violations(page: Page, *rules: str) -> list[str]:
     """Return what axe-core finds wrong in a page."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    chosen = {"runOnly": list(rules)} if rules else {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+    chosen = (
+        {"runOnly": list(rules)}
+        if rules
+        else {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+    )
     found: dict[str, Any] = page.evaluate("options => axe.run(document, options)", chosen)
     return [
         f"{page.url} {each['id']}: {node['html'][:150]} {node.get('failureSummary', '')[:200]}"

@@ -116,13 +116,12 @@ FILES = (
 
 def main() -> int:
     """Fetch every package once, check every file, and write it; return 1 if a hash differs."""
-    wrong = []
+    wrong: list[str] = []
     with TemporaryDirectory() as name:
         for package in sorted({script.package for script in FILES}):
             archive = packed(package, Path(name))
-            for script in FILES:
-                if script.package == package and not written(script, archive):
-                    wrong.append(script.name)
+            scripts = [script for script in FILES if script.package == package]
+            wrong += [script.name for script in scripts if not written(script, archive)]
     for each in wrong:
         print(f"{each} has another SHA-256 than tools/vendor_scripts.py states.", file=sys.stderr)
     return 1 if wrong else 0

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 import uvicorn
-from workbench import CHROMIUM, FLAGS, PASSWORD, PICTURES, ROLES, Workbench
 
 from tacit.cli.demo import write_survey
 from tacit.cli.serve import DEMO_POLICY
@@ -19,9 +18,11 @@ from tacit.web import people
 from tacit.web.app import create_app
 from tacit.web.server import open_server
 from tacit.web.settings import ServerSettings
+from workbench import CHROMIUM, FLAGS, PASSWORD, PICTURES, ROLES, Workbench
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -72,6 +73,7 @@ def picture(tmp_path: Path) -> Callable[[Page, str], None]:
 
     def take(page: Page, name: str) -> None:
         folder = PICTURES if os.environ.get("TACIT_TEST_PICTURES") else tmp_path
+        page.evaluate("scrollTo(0, 0)")
         page.screenshot(path=folder / f"{name}.png", animations="disabled")
         assert (folder / f"{name}.png").stat().st_size > 1_000
 

@@ -21,7 +21,7 @@ def test_bounds_go_from_the_report_through_the_draft_into_the_policy(workbench: 
         page.wait_for_selector(bounds)
         suggested = page.input_value(bounds)
         assert suggested != "[0, 200_000]"
-        assert f"+income = {{ type = \"real\", bounds = {suggested} }}" in page.inner_text(".diff")
+        assert f'+income = {{ type = "real", bounds = {suggested} }}' in page.inner_text(".diff")
         page.fill("[data-field='tables.survey.columns.age.bounds']", "[95, 18]")
         page.wait_for_selector(".row .error:has-text('the lower one first')")
         page.fill("[data-field='tables.survey.columns.age.bounds']", "[18, 95]")

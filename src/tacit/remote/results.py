@@ -141,10 +141,8 @@ class RemoteRelease(AnswerTable):
 
         content = self.fetch(f"/answers/{self.content['id']}/chart?theme={theme}")
         chart = content["chart"]
-        kinds = {"layer": alt.LayerChart, "concat": alt.ConcatChart, "hconcat": alt.HConcatChart,
-                 "vconcat": alt.VConcatChart}  # fmt: skip
-        kind = next((kinds[name] for name in kinds if name in chart), alt.Chart)
-        drawn: AnswerChart = kind.from_dict(chart, validate=False)
+        joined: type[AnswerChart] = alt.ConcatChart if "concat" in chart else alt.LayerChart
+        drawn: AnswerChart = joined.from_dict(chart, validate=False)
         return drawn
 
     def __str__(self) -> str:

@@ -61,9 +61,7 @@ def _made(request: Request, server: Server, person: Person, label: str, days: st
     return _page(request, server, person, secret)
 
 
-@route(
-    router, "POST", "/account/tokens/{token}/remove", role=Role.ANALYST, problems_of=(404,), response_class=Response
-)
+@route(router, "POST", "/account/tokens/{token}/remove", role=Role.ANALYST, problems_of=(404,), response_class=Response)
 def remove(server: TheServer, person: Caller, token: TokenId) -> Response:
     """Remove a token."""
     if credentials.remove_token(server.store, token, person.name):

@@ -178,7 +178,5 @@ def audit_page(
 ) -> Response:
     """Show who asked what and when, who signed in, and who changed what."""
     name = of if of and "\0" not in of else None
-    found, more = audit.entries(
-        server.store, person=name, before=None if cursor is None else int(cursor), most=_MOST
-    )
+    found, more = audit.entries(server.store, person=name, before=None if cursor is None else int(cursor), most=_MOST)
     return render(request, "audit.html", {"entries": found, "more": more, "of": name or ""})

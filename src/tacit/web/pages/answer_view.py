@@ -50,9 +50,7 @@ def _cell(column: Mapping[str, Any], row: int) -> Cell:
         return Cell(number_text(value))
     width = max(high - value if high is not None else 0.0, value - low if low is not None else 0.0)
     digits = digits_of(width)
-    return Cell(
-        _rounded(value, digits), f"± {_rounded(width, digits)}", f"{_end(low, digits)} … {_end(high, digits)}"
-    )
+    return Cell(_rounded(value, digits), f"± {_rounded(width, digits)}", f"{_end(low, digits)} … {_end(high, digits)}")
 
 
 def _end(value: float | None, digits: int) -> str:

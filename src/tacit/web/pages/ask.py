@@ -54,7 +54,7 @@ def ask_page(request: Request, server: TheServer, person: Caller, dataset: Datas
 
 
 def fields_of(server: Server, person: Person, dataset: str, question: str) -> dict[str, list[str]]:
-    """Return the fields of an earlier question of this person, in SQL; no field if it was none of SQL."""
+    """Return the fields of an earlier question of this person, in SQL; no field if it was not in SQL."""
     found = questions.find(server.store, question[:40], person.name)
     asked = asking.read_body(found)
     if not isinstance(asked, Asked) or asked.sql is None or found.dataset != dataset:
@@ -131,9 +131,7 @@ async def plan_part(request: Request, server: TheServer, person: Caller, dataset
     return render(request, "plan_part.html", shown)
 
 
-@route(
-    router, "POST", "/datasets/{dataset}/ask", role=Role.ANALYST, problems_of=(404, 409), response_class=Response
-)
+@route(router, "POST", "/datasets/{dataset}/ask", role=Role.ANALYST, problems_of=(404, 409), response_class=Response)
 async def ask(request: Request, server: TheServer, person: Caller, dataset: DatasetName) -> Response:
     """Start to answer the question and go to its page; without JavaScript also show the plan, and change the form."""
     fields = await form_of(request)

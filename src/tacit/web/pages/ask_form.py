@@ -25,7 +25,7 @@ _MOST_DIGITS = 40
 
 @dataclass(frozen=True, slots=True)
 class AskForm:
-    """What the fields hold, as they were sent."""
+    """The fields of the page, as they were sent."""
 
     mode: str
     fields: Fields
@@ -47,7 +47,7 @@ class AskForm:
 
     @property
     def by_error(self) -> bool:
-        """Whether the person states an error instead of a cost."""
+        """True if the person states an error instead of a cost."""
         return self.values["by_error"] == "yes"
 
     @property

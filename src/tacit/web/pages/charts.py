@@ -54,7 +54,7 @@ def _drawn(server: Server, question: Question, theme: str) -> Chart | None:
     content = question.content
     if question.state != questions.DONE or content is None or not is_drawable():
         return None
-    drawn = _limits(content) if question.kind == "limits" else _bounds(server, question, content)
+    drawn: Any = _limits(content) if question.kind == "limits" else _bounds(server, question, content)
     return None if drawn is None else specification(drawn, theme)
 
 
@@ -65,12 +65,14 @@ def is_drawable() -> bool:
 
 def specification(chart: alt.LayerChart, theme: str) -> Chart:
     """Return a chart as a Vega-Lite specification."""
-    shown: Chart = (plots.darkened(chart) if theme == "dark" else chart).to_dict()
+    if theme == "dark":
+        chart = plots.darkened(chart)
+    shown: Chart = chart.to_dict()
     return shown
 
 
-def _limits(content: Mapping[str, Any]) -> alt.LayerChart | None:
-    """Draw the error of each reach."""
+def _limits(content: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart | None:
+    """Draw the error of each reach, or the units that have more rows than it."""
     rows = [row for row in content["table"] if row["error"] is not None and row["cut"]]
     if len(rows) < 2:  # noqa: PLR2004 - a line needs two points
         return _units_above(content["table"])
@@ -80,7 +82,7 @@ def _limits(content: Mapping[str, Any]) -> alt.LayerChart | None:
     return plots.error_by_reach([row["reach"] for row in rows], lines, best=content["reach"], titles=titles)
 
 
-def _units_above(table: Sequence[Mapping[str, Any]]) -> alt.LayerChart:
+def _units_above(table: Sequence[Mapping[str, Any]]) -> alt.LayerChart | alt.FacetChart:
     """Draw how many units have more rows than each reach, with intervals."""
     import altair as alt  # noqa: PLC0415 - heavy
 
@@ -94,7 +96,7 @@ def _units_above(table: Sequence[Mapping[str, Any]]) -> alt.LayerChart:
     return alt.layer(whiskers, points, title="Units with more rows than the reach")
 
 
-def _bounds(server: Server, question: Question, content: Mapping[str, Any]) -> alt.LayerChart | None:
+def _bounds(server: Server, question: Question, content: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart | None:
     """Draw the bounds of the policy beside the private ones."""
     import altair as alt  # noqa: PLC0415 - heavy
 

@@ -1,4 +1,4 @@
-"""Datasets: what there is, what is left for me, what may be asked."""
+"""Datasets: their tables, the budget left for the person, and the questions that are possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report suggests for the policy, as a change of its draft."""
+"""The suggestion of a report, as a change of the policy's draft."""
 
 from __future__ import annotations
 

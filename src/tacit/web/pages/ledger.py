@@ -42,10 +42,10 @@ def ledger_page(
     """Show a ledger."""
     content = catalog.dataset(server, person, dataset)
     before = None if cursor is None else int(cursor)
-    return render(request, "ledger.html", {"dataset": content, **_ledger(request, server, dataset, before)})
+    return render(request, "ledger.html", {"dataset": content, **_ledger(server, dataset, before)})
 
 
-def _ledger(request: Request, server: Server, dataset: str, before: int | None) -> dict[str, Any]:
+def _ledger(server: Server, dataset: str, before: int | None) -> dict[str, Any]:
     return {
         "ledger": ledgers.charges(server, dataset, before, _MOST),
         "shares": ledgers.shares(server, dataset),
@@ -53,7 +53,7 @@ def _ledger(request: Request, server: Server, dataset: str, before: int | None) 
         "report": None,
         "wrong": None,
         "receipt": "",
-        "same": same.of_ledger(request, dataset),
+        "same": same.of_ledger(dataset),
     }
 
 
@@ -88,7 +88,7 @@ async def verify(request: Request, server: TheServer, person: Caller, dataset: D
 
 def _verified(request: Request, server: Server, person: Caller, dataset: str, text: str) -> Response:
     content = catalog.dataset(server, person, dataset)
-    shown = {"dataset": content, **_ledger(request, server, dataset, None), "receipt": text}
+    shown = {"dataset": content, **_ledger(server, dataset, None), "receipt": text}
     try:
         return render(request, "ledger.html", {**shown, "report": ledgers.check(server, dataset, _receipts(text))})
     except (TacitError, Problem) as error:

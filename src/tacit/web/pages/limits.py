@@ -64,9 +64,7 @@ def _page(
     return render(request, "limits.html", shown, status=status)
 
 
-@route(
-    router, "POST", "/datasets/{dataset}/limits", role=Role.STEWARD, problems_of=(404, 409), response_class=Response
-)
+@route(router, "POST", "/datasets/{dataset}/limits", role=Role.STEWARD, problems_of=(404, 409), response_class=Response)
 async def measure(request: Request, server: TheServer, person: Caller, dataset: DatasetName) -> Response:
     """Show the plan of a report, or charge it and go to its page."""
     fields = await form_of(request)

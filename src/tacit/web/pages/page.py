@@ -1,10 +1,11 @@
-"""What all pages share: routes that show errors as pages, templates, forms, and CSRF tokens."""
+"""Shared by all pages: routes that show errors as pages, templates, forms, and CSRF tokens."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine, Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, quote, urlencode
@@ -76,7 +77,11 @@ def problem_page(request: Request, response: Response) -> Response:
 def _to_sign_in(request: Request) -> Response:
     """Return a redirect to the sign-in page, which returns to the page that was asked for."""
     wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    target = "/sign-in" if request.method != "GET" or wanted == "/" or is_part(request) else f"/sign-in?{urlencode({'next': wanted})}"
+    target = (
+        "/sign-in"
+        if request.method != "GET" or wanted == "/" or is_part(request)
+        else f"/sign-in?{urlencode({'next': wanted})}"
+    )
     if is_part(request):
         return Response(status_code=204, headers={"HX-Redirect": target})
     return RedirectResponse(target, 303)
@@ -150,5 +155,10 @@ def environment() -> Environment:
         "percent": percent,
         "segment": lambda text: quote(str(text), safe=""),
     }
-    made.globals |= {"Role": Role, "top_pages": TOP_PAGES, "dataset_pages": DATASET_PAGES}
+    made.globals |= {
+        "Role": Role,
+        "top_pages": TOP_PAGES,
+        "dataset_pages": DATASET_PAGES,
+        "has_pictures": find_spec("vl_convert") is not None,
+    }
     return made

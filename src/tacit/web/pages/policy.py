@@ -51,7 +51,13 @@ def policy_page(
     draft = present["text"]
     if path and value:
         draft = with_setting(draft, tuple(path), value)
-    return _page(request, server, person, dataset, {"mode": mode, "draft": draft, "version": present["version"], "saved": saved == "yes"})
+    return _page(
+        request,
+        server,
+        person,
+        dataset,
+        {"mode": mode, "draft": draft, "version": present["version"], "saved": saved == "yes"},
+    )
 
 
 def _page(
@@ -69,7 +75,7 @@ def _page(
         "accept": False,
         "conflict": None,
         "saved": False,
-        "same": same.of_policy(request, dataset, draft),
+        "same": same.of_policy(dataset, draft),
         **{name: each for name, each in state.items() if name != "mode"},
     }
     return render(request, "policy.html", shown, status=status)
@@ -114,8 +120,7 @@ def _saved(request: Request, server: Server, person: Person, dataset: str, form:
     if action != "save":
         return _page(request, server, person, dataset, state)
     try:
-        if _VERSION.fullmatch(version) is None:
-            raise Problem(422, "invalid", "This form is damaged.", hint="Load the page again.")
+        _check_version(version)
         policies.save(server, person, dataset, {"text": draft, "version": version, "accept": accept})
     except (TacitError, Problem) as error:
         content = problem_of(error, server)
@@ -123,6 +128,12 @@ def _saved(request: Request, server: Server, person: Person, dataset: str, form:
             state |= {"conflict": policies.show(server, dataset)}
         return _page(request, server, person, dataset, {**state, "wrong": content}, int(str(content["status"])))
     return see_other(f"{request.url.path}?saved=yes")
+
+
+def _check_version(version: str) -> None:
+    """Raise a problem for a text that is not a version."""
+    if _VERSION.fullmatch(version) is None:
+        raise Problem(422, "invalid", "This form is damaged.", hint="Load the page again.")
 
 
 def draft_of(form: Fields) -> str:

@@ -49,7 +49,6 @@ class Field:
         """The key as TOML writes it, such as tables.visits.columns.cost.bounds."""
         return dotted_key(self.path)
 
-
     @property
     def is_fixed(self) -> bool:
         """True for the places of data, ledger and engine, which the server does not change."""
@@ -60,9 +59,9 @@ _IN_TABLE, _PLACES = 3, ("source", "table")
 
 
 def fields_of(text: str) -> list[Field]:
-    """Return the fields of a text in order; an empty list if it is not TOML.
+    r"""Return the fields of a text in order; an empty list if it is not TOML.
 
-    >>> [(field.name, field.text) for field in fields_of('a = 1 # one\\n[b]\\nc = { d = [2, 3], e = "x" }')]
+    >>> [(field.name, field.text) for field in fields_of('a = 1 # one\n[b]\nc = { d = [2, 3], e = "x" }')]
     [('a', '1'), ('b.c.d', '[2, 3]'), ('b.c.e', '"x"')]
     """
     return list(_scanned(text).fields)
@@ -82,12 +81,12 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
 
 
 def with_setting(text: str, path: KeyPath, value: str) -> str:
-    """Return a text in which one key has a value; a missing key is added to its table.
+    r"""Return a text in which one key has a value; a missing key is added to its table.
 
-    >>> print(with_setting("[a]\\nb = { c = 1 }", ("a", "b", "d"), "2"))
+    >>> print(with_setting("[a]\nb = { c = 1 }", ("a", "b", "d"), "2"))
     [a]
     b = { c = 1, d = 2 }
-    >>> print(with_setting("[a]\\nb = 1", ("a", "e"), "3"))
+    >>> print(with_setting("[a]\nb = 1", ("a", "e"), "3"))
     [a]
     e = 3
     b = 1

@@ -55,7 +55,7 @@ class FieldMistake:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a page shows before a charge: a plan, or the reason why there is no plan."""
+    """A plan, or the reason why there is no plan."""
 
     sql: str | None
     plan: Content | None
@@ -186,7 +186,7 @@ def short(text: str) -> str:
     """
     match = _BOUND.fullmatch(text)
     if match is None:
-        return text.split(" (")[0][:60]
+        return text.split(" (", maxsplit=1)[0][:60]
     if match[1] == "within":
         return f"within {match[2]}{match[3] or ''}"
     try:

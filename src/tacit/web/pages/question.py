@@ -125,9 +125,7 @@ def cancel(server: TheServer, person: Caller, question: QuestionId) -> Response:
     problems_of=(404, 501),
     response_class=Response,
 )
-def chart(
-    server: TheServer, person: Caller, question: QuestionId, form: ChartForm, theme: Theme = "light"
-) -> Response:
+def chart(server: TheServer, person: Caller, question: QuestionId, form: ChartForm, theme: Theme = "light") -> Response:
     """Return the chart as a Vega-Lite specification or as a picture."""
     found = questions.find(server.store, question, person.name)
     return chart_response(chart_of(server, found, theme), form)

@@ -15,10 +15,10 @@ from tacit.web.services.asked import Asked
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """Three texts to copy, and the address of the same in JSON."""
+    """Texts to copy, and the address of the same in JSON. `terminal` has the commands of a shell."""
 
     python: str
-    shell: str
+    terminal: str
     toml: str
     json: str
 
@@ -34,7 +34,7 @@ def of_dataset(request: Request, content: Mapping[str, Any]) -> Same:
     name = str(content["name"])
     return Same(
         python=f"{connected(request, name)}\ndb.left, db.tables",
-        shell=f"tacit ledger show {policy_file(name)}",
+        terminal=f"tacit ledger show {policy_file(name)}",
         toml=toml_of(content),
         json=f"/api/v1/datasets/{name}",
     )
@@ -48,9 +48,9 @@ def of_question(request: Request, content: Mapping[str, Any], asked: Asked | Non
     arguments = "".join(f", {key}={_python(value)}" for key, value in given.items())
     options = "".join(f" --{key.replace('_', '-')} {_shell(value)}" for key, value in given.items())
     return Same(
-        python=f"{connected(request, name)}\nquestion = {_python(sql)}\ndb.plan(question{arguments})   # spends nothing\n"
-        f"r = db.sql(question{arguments})    # charged",
-        shell=f"tacit plan {policy_file(name)} {shlex.quote(sql)}{options}\n"
+        python=f"{connected(request, name)}\nquestion = {_python(sql)}\n"
+        f"db.plan(question{arguments})   # spends nothing\nr = db.sql(question{arguments})    # charged",
+        terminal=f"tacit plan {policy_file(name)} {shlex.quote(sql)}{options}\n"
         f"tacit query {policy_file(name)} {shlex.quote(sql)}{options}",
         toml=toml_of(content),
         json=f"/api/v1/datasets/{name}",
@@ -62,27 +62,28 @@ def of_limits(request: Request, content: Mapping[str, Any], currency: str) -> Sa
     name = str(content["name"])
     return Same(
         python=f"{connected(request, name)}\ndb.limits({currency}=…)\ndb.bounds('column', {currency}=…)",
-        shell=f"tacit limits {policy_file(name)} --{currency} …\ntacit bounds {policy_file(name)} COLUMN --{currency} …",
+        terminal=f"tacit limits {policy_file(name)} --{currency} …\n"
+        f"tacit bounds {policy_file(name)} COLUMN --{currency} …",
         toml=toml_of(content),
         json=f"/api/v1/datasets/{name}",
     )
 
 
-def of_ledger(request: Request, name: str) -> Same:
+def of_ledger(name: str) -> Same:
     """Return how to see and check a ledger."""
     return Same(
         python=f"import tacit as tc\n\ndb = tc.open({name + '.toml'!r})\ntc.ledger.verify(db.ledger).holds",
-        shell=f"tacit ledger show {policy_file(name)}\ntacit ledger verify {policy_file(name)}",
+        terminal=f"tacit ledger show {policy_file(name)}\ntacit ledger verify {policy_file(name)}",
         toml='budget = { epsilon = … }\nledger = "…"',
         json=f"/api/v1/datasets/{name}/ledger",
     )
 
 
-def of_policy(request: Request, name: str, draft: str) -> Same:
+def of_policy(name: str, draft: str) -> Same:
     """Return how to open a policy and accept its changes."""
     return Same(
         python=f"import tacit as tc\n\ndb = tc.open({name + '.toml'!r})",
-        shell=f"tacit ledger accept {policy_file(name)}",
+        terminal=f"tacit ledger accept {policy_file(name)}",
         toml=draft.strip(),
         json=f"/api/v1/datasets/{name}/policy",
     )
@@ -93,7 +94,7 @@ def of_account(request: Request, dataset: str) -> Same:
     address = f"{request.url.scheme}://{request.url.netloc}"
     return Same(
         python=f"{connected(request, dataset)}\ndb.left",
-        shell=f'curl --header "Authorization: Bearer $TOKEN" {address}/api/v1/datasets',
+        terminal=f'curl --header "Authorization: Bearer $TOKEN" {address}/api/v1/datasets',
         toml="# Tokens are in the server's database, not in a policy.",
         json="/api/v1/tokens",
     )
@@ -105,7 +106,7 @@ def of_admin(request: Request) -> Same:
     return Same(
         python=f"import json, urllib.request\n\nrequest = urllib.request.Request({address + '/api/v1/users'!r}, "
         'headers={"Authorization": f"Bearer {token}"})\njson.load(urllib.request.urlopen(request))',
-        shell="tacit user list POLICY\ntacit user add POLICY NAME --role analyst",
+        terminal="tacit user list POLICY\ntacit user add POLICY NAME --role analyst",
         toml="[analysts.ann]\nepsilon = 1.0   # a limit in the policy takes the place of one here",
         json="/api/v1/users",
     )
@@ -129,7 +130,9 @@ def _shell(value: object) -> str:
 
 def toml_of(content: Mapping[str, Any]) -> str:
     """Return the part of the policy that this screen rests on: the budget, units, limits, bounds and keys."""
-    budget = ", ".join(f"{name} = {_toml(value)}" for name, value in content["budget"].items() if value or name != "delta")
+    budget = ", ".join(
+        f"{name} = {_toml(value)}" for name, value in content["budget"].items() if value or name != "delta"
+    )
     lines = [f"budget = {{ {budget} }}"]
     for table in content["schema"]:
         lines += ["", f"[{'public' if table['public'] else 'tables'}.{quoted(table['name'])}]", *_table(table)]

@@ -1,4 +1,4 @@
-"""The form for people without SQL: what is measured, for which groups, of which rows. It becomes SQL."""
+"""The form for people without SQL: a measure, its groups, and conditions on rows. It becomes SQL."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ def _size(column: Mapping[str, Any]) -> int | None:
     return None
 
 
-def simple_sql(table: Mapping[str, Any], measure: str, by: Sequence[str], filters: Sequence[tuple[str, str, str]]) -> str:
+def simple_sql(
+    table: Mapping[str, Any], measure: str, by: Sequence[str], filters: Sequence[tuple[str, str, str]]
+) -> str:
     """Return the SELECT of the form; raise InvalidError, whose argument is the field that is wrong.
 
     Args:
@@ -72,15 +74,14 @@ def simple_sql(table: Mapping[str, Any], measure: str, by: Sequence[str], filter
     name, sql = _measure(table, measure)
     unknown = [each for each in by if each not in columns]
     if unknown:
-        raise InvalidError("This column is not in the table.", argument="by", hint="Choose another one.")
+        raise InvalidError("This column is not in the table.", argument="by", hint="Choose one of the list.")
     groups = [quote_name(each) for each in by]
     alias = name if name not in by else f"{name}_"
-    conditions = [
-        _condition(columns, number, *each) for number, each in enumerate(filters) if each[0]
-    ]
+    conditions = [_condition(columns, number, *each) for number, each in enumerate(filters) if each[0]]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     group = f" GROUP BY {', '.join(groups)}" if groups else ""
-    return f"SELECT {', '.join([*groups, f'{sql} AS {quote_name(alias)}'])} FROM {quote_name(table['name'])}{where}{group}"
+    selected = ", ".join([*groups, f"{sql} AS {quote_name(alias)}"])
+    return f"SELECT {selected} FROM {quote_name(table['name'])}{where}{group}"  # noqa: S608 - names and values are quoted
 
 
 def _measure(table: Mapping[str, Any], measure: str) -> tuple[str, str]:
@@ -98,9 +99,13 @@ def _measure(table: Mapping[str, Any], measure: str) -> tuple[str, str]:
 def _condition(columns: Mapping[str, Mapping[str, Any]], number: int, name: str, operator: str, value: str) -> str:
     field = f"value{number}"
     if name not in columns:
-        raise InvalidError("This column is not in the table.", argument=f"column{number}", hint="Choose another one.")
+        raise InvalidError(
+            "This column is not in the table.", argument=f"column{number}", hint="Choose one of the list."
+        )
     if operator not in OPERATORS:
-        raise InvalidError("This comparison is not supported.", argument=f"operator{number}", hint="Choose another one.")
+        raise InvalidError(
+            "This comparison is not supported.", argument=f"operator{number}", hint="Choose one of the list."
+        )
     return f"{quote_name(name)} {operator} {literal(columns[name]['kind'], value, field)}"
 
 
