@@ -225,3 +225,20 @@ def test_bad_tables_are_refused() -> None:
         model.fit({"age": [1]}, [1])
     with pytest.raises(tc.InvalidError, match="different lengths"):
         model.fit(X, [1])
+
+
+class Hostile:
+    """A value whose methods raise."""
+
+    def __hash__(self) -> int:
+        raise RuntimeError
+
+    def __float__(self) -> float:
+        raise RuntimeError
+
+
+def test_no_value_of_a_row_stops_a_fit() -> None:
+    """An error would tell that the row is there."""
+    frame = {"age": [5, Hostile()], "sex": [Hostile(), "f"]}
+    model = LogisticRegression(epsilon=1, delta=1e-6, bounds={"age": (0, 10), "sex": ["f", "m"]})
+    assert model.fit(frame, [Hostile(), 1]).model_.rows is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
@@ -86,6 +87,16 @@ def test_a_column_without_public_values_is_refused() -> None:
     session = _opened(tc.ROW)._session
     with pytest.raises(tc.InvalidError, match="no public values"):
         domain_of(next(iter(session.tables.values())), ["age"])
+
+
+def test_instants_without_a_time_zone_are_refused() -> None:
+    moments = pd.to_datetime(["2024-01-01", "2024-01-02"], utc=True)
+    frame, keys = pd.DataFrame({"t": moments}), {"t": [datetime(2024, 1, 1), datetime(2024, 1, 2)]}  # noqa: DTZ001
+    db = tc.open(frame, unit=tc.ROW, keys=keys, budget=tc.PureDP(epsilon=10**9))
+    with pytest.raises(tc.RefusedError, match="time zone"):
+        db.marginals(["t"], epsilon=1)
+    zoned = tc.open(frame, unit=tc.ROW, keys=keys, timezone="UTC", budget=tc.PureDP(epsilon=10**9))
+    assert zoned.marginals(["t"], epsilon=10**6)["t"].counts.round().tolist() == [1, 1, 0, 0]
 
 
 def test_equal_keys_are_refused() -> None:

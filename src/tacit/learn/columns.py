@@ -87,7 +87,7 @@ class PublicColumn:
         try:
             code = known.get(value)
             return (self.missing if _is_missing(value) else self.other) if code is None else code
-        except (TypeError, ValueError):  # a value that cannot be hashed or compared is not public
+        except Exception:  # noqa: BLE001 - a value that cannot be hashed or compared is not public
             return self.other
 
 
@@ -103,7 +103,7 @@ def _is_missing(value: object) -> bool:
 def _number(value: object) -> float:
     try:
         return float(value)  # type: ignore[arg-type]  # anything else is missing
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # noqa: BLE001 - the method of a value may raise anything
         return float("nan")
 
 

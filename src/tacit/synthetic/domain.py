@@ -18,6 +18,7 @@ from tacit.errors import ColumnNotFoundError, InvalidError, bad_value, show_name
 from tacit.query.coded_table import CodedColumn, CodedTable
 from tacit.query.expressions import Call, Constant, Expression, Value
 from tacit.query.policy import ColumnPolicy, TablePolicy
+from tacit.query.sql.scope import check_timezone
 
 Bins: TypeAlias = Mapping[str, int | Sequence[float]]
 MOST_CODES = 2**16
@@ -131,7 +132,7 @@ def _is_listed(policy: ColumnPolicy) -> bool:
 
 
 def _column(name: str, policy: ColumnPolicy, bins: int | Sequence[float] | None) -> DomainColumn:
-    expression = policy.named(name)
+    expression = check_timezone(policy.named(name))
     read = expression
     if policy.required:
         read = Call("coalesce", (expression, Constant(policy.stand_in, policy.kind)), policy.kind)  # type: ignore[assignment]
