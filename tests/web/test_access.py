@@ -12,14 +12,16 @@ from tacit.web import access, people
 from tacit.web.access import Role, check_routes, rules
 from tacit.web.app import create_app
 from tacit.web.credentials import digest_of, make_token, remove_token
+from tacit.web.pages.page import PageRoute
 from tacit.web.settings import read_settings
 from tacit.web.store import now
 from tacit.web.tables import TOKENS
 from web.conftest import COUNT, PASSWORD, PEOPLE, MakeSite, Site
 
 APP = create_app(read_settings({"policies": ("none.toml",)}, {}))
-ROUTES = sorted(rules(APP).items())
-PUBLIC = {"/", "/openapi.json", "/healthz", "/readyz", "/api/v1/session"}
+PAGE_PATHS = {one.path for one in APP.routes if isinstance(one, PageRoute)}
+ROUTES = sorted(each for each in rules(APP).items() if each[0][1] not in PAGE_PATHS)
+PUBLIC = {"/openapi.json", "/healthz", "/readyz", "/api/v1/session"}
 STEWARDS = re.compile(r"limits|bounds|ledger|policy")
 ADMINS = re.compile(r"users|audit|metrics|ledger/analysts/\{name\}")
 
