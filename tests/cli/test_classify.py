@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_classifier_is_printed_charted_and_saved(folder: Path) -> None:
-    columns = ("--features", "age,sex", "--bins", "age=0,45,90", "--accuracy", "0.1")
+    columns = ("--columns", "age,sex", "--bins", "age=0,45,90", "--accuracy", "0.1")
     done = run(folder, "classify", "p.toml", "ill", *columns, *SURE, "--save", "m.json", "--chart", "m.svg")
     assert done.returncode == 0, done.stderr
     assert "Logistic regression of 2 columns" in done.stdout
@@ -66,7 +66,7 @@ def test_a_plan_spends_nothing(folder: Path) -> None:
 
 
 def test_mistakes_spend_nothing(folder: Path) -> None:
-    for wrong in (("--features", "age,,sex"), ("--positive", "maybe"), ("--method", "tree"), ("--save", "no/m.json")):
+    for wrong in (("--columns", "age,,sex"), ("--positive", "maybe"), ("--method", "tree"), ("--save", "no/m.json")):
         done = run(folder, "classify", "p.toml", "ill", *SURE, *wrong)
         assert done.returncode == 2, wrong
         assert not (folder / "p.ledger").exists()

@@ -127,18 +127,6 @@ class RowFiles:
             say(output_files.save_chart(rows.plot, self.chart))
 
 
-def read_columns(text: str | None) -> list[str] | None:
-    """Return the names of columns such as age,sex; None without an option.
-
-    >>> read_columns("age, sex")
-    ['age', 'sex']
-    """
-    names = None if text is None else [part.strip() for part in text.split(",")]
-    if names is not None and not all(names):
-        raise bad_value("--columns", text, "names of columns such as age,sex")
-    return names
-
-
 def read_given(texts: Sequence[str] | None) -> dict[str, str]:
     """Return the values of options such as sex=F, by column.
 
