@@ -41,7 +41,7 @@ def test_a_classifier_is_printed_charted_and_saved(folder: Path) -> None:
     assert "Spent ε = 100" in done.stderr
     model = tc.learn.Classifier.load(folder / "m.json")
     assert list(model.predict({"age": [10, 80], "sex": ["f", "m"]})) == [0, 1]
-    assert "age=[45, 90)" in (folder / "m.svg").read_text()
+    assert "age=[45, 90]" in (folder / "m.svg").read_text()
     again = run(folder, "classify", "p.toml", "ill", *columns, *SURE, "--save", "m.json")
     assert again.returncode == 2
     assert "Nothing was spent." in again.stderr

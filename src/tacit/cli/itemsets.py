@@ -14,6 +14,7 @@ from tacit.cli.release_plans import print_plan
 from tacit.database import Database
 from tacit.errors import UnusedOptionError, bad_value
 from tacit.query.results.table import Table
+from tacit.session import unspent
 from tacit.synthetic.itemsets import Itemsets
 from tacit.synthetic.release_plan import ReleasePlan
 
@@ -66,8 +67,9 @@ class ItemsetFiles:
 
     def check(self, policy: str) -> None:
         """Check their names and folders before anything is spent."""
-        output_files.check_chart(self.chart)
-        answer_files.check(self.out, policy, force=self.force)
+        with unspent():
+            output_files.check_chart(self.chart)
+            answer_files.check(self.out, policy, force=self.force)
 
     def write(self, answer: Itemsets, options: ItemsetOptions, json: dict[str, object]) -> None:
         """Write them, and say so; `json` is what --json prints."""

@@ -16,6 +16,7 @@ from tacit.database import Database
 from tacit.errors import bad_value
 from tacit.query.formatting import percent, plain
 from tacit.query.results.render import WARNING, text_rows
+from tacit.session import unspent
 from tacit.synthetic.marginals import Marginals
 from tacit.synthetic.release_plan import ReleasePlan
 
@@ -48,8 +49,9 @@ class MarginalFiles:
 
     def check(self, policy: str) -> None:
         """Check their names and folders before anything is spent."""
-        output_files.check_chart(self.chart)
-        answer_files.check(self.out, policy, force=self.force)
+        with unspent():
+            output_files.check_chart(self.chart)
+            answer_files.check(self.out, policy, force=self.force)
 
     def write(self, answer: Marginals, json: dict[str, object]) -> None:
         """Write them, and say so; `json` is what --json prints."""
