@@ -253,9 +253,7 @@ class Itemsets:
         """Say so if the answer has fewer sets than were asked for."""
         if self.k is None or len(self) >= self.k:
             return []
-        return [
-            f"{count_text(len(self), 'set')}, not {self.k:,}: the items that were chosen form no more sets."
-        ]
+        return [f"{count_text(len(self), 'set')}, not {self.k:,}: the items that were chosen form no more sets."]
 
     def _ends(self, one: list[Any]) -> Ends:
         """Return the estimate of a stored set with its ends."""
