@@ -34,14 +34,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_classifier_is_printed_charted_and_saved(folder: Path) -> None:
-    columns = ("--features", "age,sex", "--bins", "age=0,45,90", "--accuracy", "0.1")
+    columns = ("--columns", "age,sex", "--bins", "age=0,45,90", "--accuracy", "0.1")
     done = run(folder, "classify", "p.toml", "ill", *columns, *SURE, "--save", "m.json", "--chart", "m.svg")
     assert done.returncode == 0, done.stderr
     assert "Logistic regression of 2 columns" in done.stdout
     assert "Spent ε = 100" in done.stderr
     model = tc.learn.Classifier.load(folder / "m.json")
     assert list(model.predict({"age": [10, 80], "sex": ["f", "m"]})) == [0, 1]
-    assert "age=[45, 90)" in (folder / "m.svg").read_text()
+    assert "age=[45, 90]" in (folder / "m.svg").read_text()
     again = run(folder, "classify", "p.toml", "ill", *columns, *SURE, "--save", "m.json")
     assert again.returncode == 2
     assert "Nothing was spent." in again.stderr
@@ -66,7 +66,7 @@ def test_a_plan_spends_nothing(folder: Path) -> None:
 
 
 def test_mistakes_spend_nothing(folder: Path) -> None:
-    for wrong in (("--features", "age,,sex"), ("--positive", "maybe"), ("--method", "tree"), ("--save", "no/m.json")):
+    for wrong in (("--columns", "age,,sex"), ("--positive", "maybe"), ("--method", "tree"), ("--save", "no/m.json")):
         done = run(folder, "classify", "p.toml", "ill", *SURE, *wrong)
         assert done.returncode == 2, wrong
         assert not (folder / "p.ledger").exists()

@@ -54,7 +54,7 @@ def test_all_marginals_up_to_some_ways_are_printed_as_tables(folder: Path) -> No
 
 
 def test_a_plan_names_the_error_of_each_marginal_and_spends_nothing(folder: Path) -> None:
-    pair = ("--ways", "2", "--column", "sex", "--column", "ward", "--epsilon", "1", "--plan")
+    pair = ("--ways", "2", "--columns", "sex,ward", "--epsilon", "1", "--plan")
     planned = json.loads(run(folder, "marginals", "p.toml", *pair, "--json").stdout)
     assert set(planned["error"]) == {"sex", "ward", "sex, ward"}
     assert planned["cost"] == {"epsilon": 1.0}

@@ -82,7 +82,7 @@ def test_a_plan_reads_and_spends_nothing() -> None:
     with opened() as db:
         plan = db.classify("rich", bins=BINS, epsilon=1, delta=1e-6, accuracy=True, plan=True)
         assert db.spent == tc.ApproxDP(epsilon=0, delta=0)
-    assert "classify 'rich' by 'age'" in str(plan)
+    assert "rich by age" in str(plan)
     assert plan.memory > 0
     assert all(error > 0 for error in plan.error.values())
 
@@ -101,7 +101,7 @@ def test_naive_bayes_has_intervals_around_the_log_odds_of_the_table(delta: float
         low, high = named[name]
         assert low < odds < high
         assert high - low < 1
-    assert named["town=missing"] == (-np.inf, np.inf)
+    assert named["town=NULL"] == (-np.inf, np.inf)
 
 
 def test_several_classes_get_naive_bayes_with_probabilities() -> None:
@@ -154,7 +154,7 @@ def test_where_and_reach_count() -> None:
         ({"target": "rich", "features": ["rich", "town"]}, tc.InvalidError, "include the target"),
         ({"target": "rich", "features": []}, tc.InvalidError, "no features"),
         ({"target": "rich", "features": "town"}, tc.InvalidError, "list of columns"),
-        ({"target": "rich", "features": ["town", "town"]}, tc.InvalidError, "different"),
+        ({"target": "rich", "features": ["town", "town"]}, tc.InvalidError, "twice"),
         ({"target": "rich", "features": ["toun"]}, tc.InvalidError, "Did you mean 'town'"),
         ({"target": "ritch"}, tc.InvalidError, "Did you mean 'rich'"),
         ({"target": "only"}, tc.InvalidError, "one public value"),
@@ -270,7 +270,7 @@ def test_marginals_give_ridge_regression_at_no_further_cost() -> None:
     assert bayes.method == many.method == "naive Bayes"
     assert bayes.score(FRAME, list(FRAME.rich)) > 0.7
     assert model.intervals is None
-    assert "correlated" in str(model.why_no_intervals)
+    assert "fits to rows" in str(model.why_no_intervals)
     assert model.cost == marginals.cost
 
 
@@ -288,5 +288,5 @@ def test_marginals_without_the_pairs_are_refused() -> None:
         ):
             with pytest.raises(tc.TacitError, match=text):
                 db.classify("rich", marginals=marginals, **arguments)
-        with pytest.raises(tc.InvalidError, match=r"a release of db\.marginals"):
+        with pytest.raises(tc.InvalidError, match=r"the answer of db\.marginals"):
             db.classify("rich", ["town"], marginals=5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ from tacit.cli.charge import Access, charged, ledger_json, say_spent
 from tacit.cli.output import put, put_json, say
 from tacit.cli.release_plans import print_plan
 from tacit.database import Database
-from tacit.errors import bad_value
 from tacit.learn.model import Classifier
 from tacit.learn.model_file import content_of
 from tacit.safe_text import visible
@@ -70,20 +69,6 @@ class ModelFiles:
             say(f"Wrote the model to {visible(self.save)}.")
         if self.chart is not None:
             say(output_files.save_chart(model.plot, self.chart))
-
-
-def read_features(texts: Sequence[str] | None) -> list[str] | None:
-    """Return the columns of options such as age,sex; None without options.
-
-    >>> read_features(["age, sex", "town"]), read_features(None)
-    (['age', 'sex', 'town'], None)
-    """
-    if not texts:
-        return None
-    names = [part.strip() for text in texts for part in text.split(",")]
-    if not all(names):
-        raise bad_value("--features", ",".join(texts), "columns such as age,sex")
-    return names
 
 
 def run(access: Access, options: ClassifierOptions, files: ModelFiles, *, json: bool, yes: bool, plan: bool) -> int:

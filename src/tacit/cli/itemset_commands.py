@@ -12,7 +12,7 @@ def itemsets(  # noqa: PLR0913 - one for each option
     *,
     basket: options.BasketOption = None,
     item: options.ItemOption = None,
-    column: options.BasketColumnOption = None,
+    columns: options.BasketColumnsOption = None,
     bins: options.BasketBinsOption = None,
     k: options.ItemsetNumberOption = None,
     min_support: options.MinSupportOption = None,
@@ -43,10 +43,12 @@ def itemsets(  # noqa: PLR0913 - one for each option
     json: options.JsonOption = False,
 ) -> None:
     """Find sets of items that many baskets include, and rules between them."""
+    from tacit.cli import column_options  # noqa: PLC0415 - heavy
     from tacit.cli import itemsets as group  # noqa: PLC0415 - heavy
     from tacit.cli.charge import Access  # noqa: PLC0415 - heavy
 
-    what = {"basket": basket, "item": item, "columns": column or None, "bins": group.read_column_bins(bins)}
+    chosen = {"columns": column_options.read_columns(columns), "bins": column_options.read_column_bins(bins)}
+    what = {"basket": basket, "item": item, **chosen}
     wanted = {"k": k, "min_support": min_support, "most": most, "keys": key or None, "reach": reach}
     cost = {"epsilon": epsilon, "delta": delta or None, "rho": rho}
     rows = {"where": where, "table": table, "confidence": confidence}

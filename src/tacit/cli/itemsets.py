@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.cli import answer_files, output_files, tables
+from tacit.cli import answer_files, output_files
 from tacit.cli.charge import Access, charged, ledger_json, say_spent
 from tacit.cli.output import put, put_json, say
 from tacit.cli.release_plans import print_plan
 from tacit.database import Database
 from tacit.errors import UnusedOptionError, bad_value
 from tacit.query.results.table import Table
+from tacit.session import unspent
 from tacit.synthetic.itemsets import Itemsets
 from tacit.synthetic.release_plan import ReleasePlan
-
-_BINS = "COLUMN=EDGES, such as age=0,18,65,120, or COLUMN=NUMBER"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +67,9 @@ class ItemsetFiles:
 
     def check(self, policy: str) -> None:
         """Check their names and folders before anything is spent."""
-        output_files.check_chart(self.chart)
-        answer_files.check(self.out, policy, force=self.force)
+        with unspent():
+            output_files.check_chart(self.chart)
+            answer_files.check(self.out, policy, force=self.force)
 
     def write(self, answer: Itemsets, options: ItemsetOptions, json: dict[str, object]) -> None:
         """Write them, and say so; `json` is what --json prints."""
@@ -78,21 +78,6 @@ class ItemsetFiles:
             say(answer_files.write_table(table, list(table.notes), self.out, lambda: json))
         if self.chart is not None:
             say(output_files.save_chart(answer.plot, self.chart))
-
-
-def read_column_bins(texts: Sequence[str] | None) -> dict[str, int | list[float]] | None:
-    """Return the bins of columns in options such as age=0,18,65,120; None without options.
-
-    >>> read_column_bins(["age=0,18,65", "cost=10"])
-    {'age': [0, 18, 65], 'cost': 10}
-    """
-    found: dict[str, int | list[float]] = {}
-    for text in texts or ():
-        column, equals, edges = text.rpartition("=")
-        if not column or not equals or column in found:
-            raise bad_value("--bins", text, _BINS)
-        found[column] = tables.read_bins(edges)
-    return found or None
 
 
 def run(access: Access, options: ItemsetOptions, files: ItemsetFiles, *, json: bool, yes: bool, plan: bool) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.cli import answer_files, output_files, tables
+from tacit.cli import answer_files, output_files
 from tacit.cli.charge import Access, charged, ledger_json, say_spent
 from tacit.cli.output import put, put_json, put_warning, say
 from tacit.cli.output_tables import make_table, put_table
@@ -16,11 +16,11 @@ from tacit.database import Database
 from tacit.errors import bad_value
 from tacit.query.formatting import percent, plain
 from tacit.query.results.render import WARNING, text_rows
+from tacit.session import unspent
 from tacit.synthetic.marginals import Marginals
 from tacit.synthetic.release_plan import ReleasePlan
 
 _SETS = "columns such as age,sex"
-_BINS = "COLUMN=EDGES, such as age=0,18,65,120, or COLUMN=NUMBER"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +49,9 @@ class MarginalFiles:
 
     def check(self, policy: str) -> None:
         """Check their names and folders before anything is spent."""
-        output_files.check_chart(self.chart)
-        answer_files.check(self.out, policy, force=self.force)
+        with unspent():
+            output_files.check_chart(self.chart)
+            answer_files.check(self.out, policy, force=self.force)
 
     def write(self, answer: Marginals, json: dict[str, object]) -> None:
         """Write them, and say so; `json` is what --json prints."""
@@ -73,21 +74,6 @@ def read_sets(texts: Sequence[str] | None) -> list[tuple[str, ...]] | None:
         if not all(columns):
             raise bad_value("--marginal", text, _SETS)
     return found
-
-
-def read_bins(texts: Sequence[str] | None) -> dict[str, int | list[float]] | None:
-    """Return the bins of columns in options such as age=0,18,65,120; None without options.
-
-    >>> read_bins(["age=0,18,65", "cost=10"])
-    {'age': [0, 18, 65], 'cost': 10}
-    """
-    found: dict[str, int | list[float]] = {}
-    for text in texts or ():
-        column, equals, edges = text.rpartition("=")
-        if not column or not equals or column in found:
-            raise bad_value("--bins", text, _BINS)
-        found[column] = tables.read_bins(edges)
-    return found or None
 
 
 def run(access: Access, options: MarginalOptions, files: MarginalFiles, *, json: bool, yes: bool, plan: bool) -> int:

@@ -105,9 +105,12 @@ MarginalOption = Annotated[
     typer.Option(help="A set of columns to count together, such as age,sex; may be repeated."),
 ]
 WaysOption = Annotated[int | None, typer.Option(help="Instead of --marginal: all sets of at most this many columns.")]
-WaysColumnOption = Annotated[
+WaysColumnsOption = Annotated[
     list[str] | None,
-    typer.Option("--column", help="With --ways: a column; may be repeated. By default all with public values or bins."),
+    typer.Option(
+        "--columns",
+        help="With --ways: the columns, such as age,sex; may be repeated. By default all with public values or bins.",
+    ),
 ]
 ColumnBinsOption = Annotated[
     list[str] | None,
@@ -127,8 +130,11 @@ RowCountOption = Annotated[
     ),
 ]
 RowColumnsOption = Annotated[
-    str | None,
-    typer.Option("--columns", help="The columns, such as age,sex; by default all with public values or bins."),
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        help="The columns, such as age,sex; may be repeated. By default all with public values or bins.",
+    ),
 ]
 RowTargetOption = Annotated[str | None, typer.Option("--target", help="The column that the rows are to predict.")]
 ModeOption = Annotated[
@@ -154,11 +160,12 @@ RowsOutOption = Annotated[
     typer.Option("--out", help="A file for the rows: .csv, .parquet or .json; without it, CSV goes to stdout."),
 ]
 TargetArgument = Annotated[str, typer.Argument(help="The column to predict; its public values are the classes.")]
-FeaturesOption = Annotated[
+FeatureColumnsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--features",
-        help="The columns to predict from, such as age,sex; may be repeated. By default all public columns.",
+        "--columns",
+        help="The columns to predict from, such as age,sex; may be repeated. By default all with public values or "
+        "bins.",
     ),
 ]
 PositiveOption = Annotated[
@@ -184,9 +191,13 @@ BasketOption = Annotated[
     typer.Option(help="The column that names the baskets of a unit; without it, all rows of a unit are one basket."),
 ]
 ItemOption = Annotated[str | None, typer.Option(help="The column with one item a row.")]
-BasketColumnOption = Annotated[
+BasketColumnsOption = Annotated[
     list[str] | None,
-    typer.Option("--column", help="Instead of --item: a column of rows that are baskets; may be repeated."),
+    typer.Option(
+        "--columns",
+        help="Instead of --item: each row is a basket, and its items are the values of these columns, such as "
+        "age,sex; may be repeated.",
+    ),
 ]
 BasketBinsOption = Annotated[
     list[str] | None,

@@ -208,7 +208,7 @@ def marginals(  # noqa: PLR0913 - one for each option
     *,
     marginal: options.MarginalOption = None,
     ways: options.WaysOption = None,
-    column: options.WaysColumnOption = None,
+    columns: options.WaysColumnsOption = None,
     bins: options.ColumnBinsOption = None,
     where: options.WhereOption = None,
     table: options.PrivateTableOption = None,
@@ -232,12 +232,13 @@ def marginals(  # noqa: PLR0913 - one for each option
     json: options.JsonOption = False,
 ) -> None:
     """Count the combinations of many sets of columns at one cost. The tables agree with each other."""
+    from tacit.cli import column_options, query  # noqa: PLC0415 - heavy
     from tacit.cli import marginals as group  # noqa: PLC0415 - heavy
-    from tacit.cli import query  # noqa: PLC0415 - heavy
 
     cost = {"epsilon": epsilon, "delta": delta or None, "rho": rho}
     rows = {"where": where, "table": table, "reach": reach, "confidence": confidence}
-    sets = {"marginals": group.read_sets(marginal), "ways": ways, "columns": column, "bins": group.read_bins(bins)}
+    chosen = {"ways": ways, "columns": column_options.read_columns(columns)}
+    sets = {"marginals": group.read_sets(marginal), **chosen, "bins": column_options.read_column_bins(bins)}
     counted = group.MarginalOptions(arguments={**sets, **rows, **cost}, request=request)
     settings = {"timeout": timeout, "memory": memory, "threads": threads, "temporary": temporary}
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst, settings=settings)
@@ -249,7 +250,7 @@ def classify(  # noqa: PLR0913 - one for each option
     policy: options.PolicyArgument,
     target: options.TargetArgument,
     *,
-    features: options.FeaturesOption = None,
+    columns: options.FeatureColumnsOption = None,
     positive: options.PositiveOption = None,
     bins: options.ColumnBinsOption = None,
     method: options.ClassifierMethodOption = None,
@@ -277,11 +278,12 @@ def classify(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Fit a private classifier that predicts a column from others, and save it."""
     from tacit.cli import classify as group  # noqa: PLC0415 - heavy
-    from tacit.cli import marginals, query  # noqa: PLC0415 - heavy
+    from tacit.cli import column_options, query  # noqa: PLC0415 - heavy
 
     cost = {"epsilon": epsilon, "delta": delta or None, "rho": rho}
     rows = {"where": where, "table": table, "reach": reach, "confidence": confidence}
-    task = {"target": target, "features": group.read_features(features), "bins": marginals.read_bins(bins)}
+    features, edges = column_options.read_columns(columns), column_options.read_column_bins(bins)
+    task = {"target": target, "features": features, "bins": edges}
     fitted = group.ClassifierOptions(
         arguments={**task, "method": method, "accuracy": accuracy, **rows, **cost}, positive=positive, request=request
     )

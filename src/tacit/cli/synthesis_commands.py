@@ -42,13 +42,13 @@ def synthesize(  # noqa: PLR0913 - one for each option
     json: options.JsonOption = False,
 ) -> None:
     """Make synthetic rows that have about the same tables of counts as the private rows."""
-    from tacit.cli import query  # noqa: PLC0415 - heavy
+    from tacit.cli import column_options, query  # noqa: PLC0415 - heavy
     from tacit.cli import synthesize as group  # noqa: PLC0415 - heavy
-    from tacit.cli.marginals import read_bins  # noqa: PLC0415 - heavy
 
     cost = {"epsilon": epsilon, "delta": delta or None, "rho": rho}
     rows = {"where": where, "table": table, "reach": reach, "constraints": constraint}
-    model = {"columns": group.read_columns(columns), "target": target, "mode": mode, "bins": read_bins(bins)}
+    chosen = {"columns": column_options.read_columns(columns), "bins": column_options.read_column_bins(bins)}
+    model = {**chosen, "target": target, "mode": mode}
     measured = {"report": report, "share": share, "seconds": seconds, "confidence": confidence}
     settings = {"timeout": timeout, "memory": memory, "threads": threads, "temporary": temporary}
     access = query.Access(policy=policy, ledger=ledger, analyst=analyst, settings=settings)

@@ -20,6 +20,7 @@ from tacit.query.expressions import Kind, Value
 from tacit.query.results.table import Table
 from tacit.query.results.table_text import json_value
 from tacit.safe_text import visible
+from tacit.session import unspent
 from tacit.synthetic.release_plan import ReleasePlan
 from tacit.synthetic.synthetic_rows import SyntheticRows
 from tacit.verbs import VerbTarget
@@ -108,15 +109,16 @@ class RowFiles:
 
     def check(self, policy: str) -> None:
         """Check their names and folders before anything is spent."""
-        output_files.check_chart(self.chart)
-        if self.out is None:
-            return
-        suffix = Path(self.out).suffix.lower()
-        if suffix not in _SUFFIXES:
-            raise bad_value("--out", self.out, f"a file whose name ends in one of {', '.join(_SUFFIXES)}")
-        if suffix == ".parquet" and find_spec("pyarrow") is None:
-            raise MissingPackageError("pyarrow", "Writing a Parquet file")
-        output_files.check({"out": self.out}, [policy], force=self.force)
+        with unspent():
+            output_files.check_chart(self.chart)
+            if self.out is None:
+                return
+            suffix = Path(self.out).suffix.lower()
+            if suffix not in _SUFFIXES:
+                raise bad_value("--out", self.out, f"a file whose name ends in one of {', '.join(_SUFFIXES)}")
+            if suffix == ".parquet" and find_spec("pyarrow") is None:
+                raise MissingPackageError("pyarrow", "Writing a Parquet file")
+            output_files.check({"out": self.out}, [policy], force=self.force)
 
     def write(self, rows: SyntheticRows, json: Callable[[], dict[str, object]]) -> None:
         """Write them, and say so; `json` returns what --json prints."""
@@ -125,18 +127,6 @@ class RowFiles:
             say(f"Wrote {len(rows):,} rows to {visible(self.out)}.")
         if self.chart is not None:
             say(output_files.save_chart(rows.plot, self.chart))
-
-
-def read_columns(text: str | None) -> list[str] | None:
-    """Return the names of columns such as age,sex; None without an option.
-
-    >>> read_columns("age, sex")
-    ['age', 'sex']
-    """
-    names = None if text is None else [part.strip() for part in text.split(",")]
-    if names is not None and not all(names):
-        raise bad_value("--columns", text, "names of columns such as age,sex")
-    return names
 
 
 def read_given(texts: Sequence[str] | None) -> dict[str, str]:

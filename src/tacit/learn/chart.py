@@ -31,7 +31,9 @@ def coefficient_chart(model: Classifier) -> alt.LayerChart | alt.ConcatChart:
     low, high = [float(end[0]) for end in drawn], [float(end[1]) for end in drawn]
     column = NoisyColumn(name="weight", values=[float(row[p]) for p in order], low=low, high=high)
     note = (
-        "Each whisker is an interval of the log-odds before shrinking." if model.ends is not None else model.lines[-1]
+        "The value is the log-odds before shrinking. A point without a whisker has no finite interval."
+        if model.ends is not None
+        else model.lines[-1]
     )
     title = f"Weights for {model.classes[-1]} ({model.method})"
     caption = answers.Caption(title=title, cost=spell(model.cost), confidence=model.confidence, note=note)

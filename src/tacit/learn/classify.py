@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import inf
+from math import ceil, inf
 from typing import cast
 
 import numpy as np
 
-from tacit.errors import ColumnNotFoundError, InvalidError, RefusedError, bad_value, show_name
+from tacit.errors import InvalidError, RefusedError, bad_value, show_name
 from tacit.guarantees.exact import Number, fraction_between
 from tacit.learn.columns import Label, PublicColumn
 from tacit.learn.fitting import Fit, Method, Setting, budget_for, fit, noise_of_counts
@@ -20,12 +20,15 @@ from tacit.learn.model import Accuracy, Classifier
 from tacit.learn.noise_budget import NoiseBudget, concentrated_budget, pure_budget
 from tacit.learn.private_sums import Layout, layout_of
 from tacit.query.expressions import Expression
+from tacit.query.formatting import count_text
 from tacit.query.policy import TablePolicy
 from tacit.query.results.intervals import read_confidence
+from tacit.query.results.table import format_value
+from tacit.safe_text import visible
 from tacit.session import Session, unspent
 from tacit.synthetic.coded_rows import CodedRows
 from tacit.synthetic.cost import ReleaseCost, cost_of_release
-from tacit.synthetic.domain import Bins, Domain, DomainColumn, domain_of
+from tacit.synthetic.domain import Bins, Domain, DomainColumn, check_usable, domain_of
 from tacit.synthetic.reading import CodedRelease, release_coded
 from tacit.synthetic.release_plan import ReleasePlan
 from tacit.synthetic.row_filter import rows_of
@@ -64,7 +67,7 @@ class ClassifierRequest:
     def chosen_method(self) -> Method | None:
         """The method, or None."""
         if self.method is not None and self.method not in METHODS:
-            raise bad_value("method", self.method, f"None, {METHODS[0]!r} or {METHODS[1]!r}")
+            raise bad_value("method", self.method, f"{METHODS[0]!r} or {METHODS[1]!r}")
         return cast("Method | None", self.method)
 
 
@@ -91,8 +94,8 @@ class Task:
     @property
     def question(self) -> str:
         """The task in words."""
-        names = [show_name(column.name) for column in self.domain.columns]
-        return f"classify {names[-1]} by {', '.join(names[:-1])} in {show_name(self.domain.table.name)}"
+        *features, target = self.domain.names
+        return f"classifier of {self.domain.table.name}: {target} by {', '.join(features)}"
 
 
 def release_classifier(
@@ -140,7 +143,7 @@ def task_of(policy: TablePolicy, where: Expression | None, request: ClassifierRe
     target, bins = request.target, dict(request.bins or {})
     usable = [name for name, each in policy.columns.items() if not each.hidden and name != policy.unit]
     if target not in usable:
-        raise ColumnNotFoundError(str(target), usable, argument="target")
+        check_usable(policy, [str(target)], "target")
     if target in bins or not _is_listed(policy, target):
         raise InvalidError(
             f"The target {show_name(target)} has no public values that can be classes.",
@@ -169,7 +172,7 @@ def _is_listed(policy: TablePolicy, name: str) -> bool:
 def _features(policy: TablePolicy, request: ClassifierRequest, usable: Sequence[str]) -> list[str]:
     """Return the named features, or all columns with public values besides the target."""
     if isinstance(request.features, str):
-        raise bad_value("features", request.features, "a list of columns")
+        raise bad_value("features", request.features, 'a list of columns such as ["age", "sex"]')
     bins = request.bins or {}
     if request.features is not None:
         return list(request.features)
@@ -190,7 +193,8 @@ def _ordered(target: str, values: Sequence[Label], positive: object) -> tuple[tu
         fact = f"The target {show_name(target)} has {len(values)} public values; positive is for two."
         raise InvalidError(fact, argument="positive", hint="Leave it out: every value gets a probability.")
     if positive not in values:
-        raise bad_value("positive", positive, f"a public value of {show_name(target)}")
+        hint = f"Its values are {visible(', '.join(map(format_value, values)))}."
+        raise bad_value("positive", positive, f"a public value of {show_name(target)}", hint=hint)
     first = 1 - list(values).index(cast("Label", positive))
     return (values[first], values[1 - first]), [0, 1] if first == 0 else [1, 0]
 
@@ -234,13 +238,13 @@ def _plan(request: ClassifierRequest, task: Task, cost: ReleaseCost, budget: Noi
     many = task.layout.number > _TWO
     notes = [
         "More than two classes: naive Bayes." if many else "The noisy number of rows decides between the methods.",
-        f"A column helps if its values have many more rows than {noise:,.0f}.",
+        f"A column helps if each of its values has many more than {count_text(ceil(noise), 'row')}.",
     ]
     if request.share:
         notes.append(
             f"The accuracy gets {float(request.share):.0%} of the cost; it is measured on the rows of the fit."
         )
-    error = {"a count by class, if all of the cost measured the counts": noise}
+    error = {"a count by class (σ), at the whole cost": noise}
     return ReleasePlan(
         question=task.question,
         cost=cost.guarantee,

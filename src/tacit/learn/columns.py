@@ -66,8 +66,10 @@ class PublicColumn:
         """A name for each code."""
         bins = zip(self.edges, self.edges[1:], strict=False)
         names = [str(value) for value in self.values] or [f"[{low:g}, {high:g})" for low, high in bins]
+        if self.edges:
+            names[-1] = f"{names[-1][:-1]}]"  # it has the upper edge
         rest = range(self.known, self.size)
-        names += ["missing" if code == self.missing and not self._shared else "other" for code in rest]
+        names += ["NULL" if code == self.missing and not self._shared else "(other)" for code in rest]
         return tuple(f"{self.name}={name}" for name in names)
 
     @property

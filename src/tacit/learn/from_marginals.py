@@ -48,7 +48,9 @@ def classifier_of_marginals(marginals: object, request: ClassifierRequest) -> Cl
             table = found
             pairs[one, two], variances[one, two] = np.asarray(found.counts, dtype=np.float64), float(found.variance)
     if table is None:
-        raise InvalidError("There are no features.", argument="features", hint="Release pairs with the target.")
+        raise InvalidError(
+            "There are no features.", argument="features", hint="Release pairs of columns with the target."
+        )
     domain = table.release.domain
     task = _task(domain, names, request)
     method = _method(request, task, complete=len(pairs) == len(names) * last // 2)
@@ -61,7 +63,7 @@ def _names(marginals: object, request: ClassifierRequest) -> list[str]:
     if features is None:
         domain = cast("Domain | None", getattr(getattr(marginals, "release", marginals), "domain", None))
         if domain is None:
-            raise InvalidError("Name the features.", argument="features")
+            raise bad_value("marginals", marginals, "the answer of db.marginals")
         features = [name for name in domain.names if name != request.target]
     if isinstance(features, str) or request.target in features:
         raise bad_value("features", features, "a list of columns without the target")
@@ -79,7 +81,7 @@ def _marginal(marginals: object, one: str, two: str, *, needed: bool) -> _Margin
             raise InvalidError(fact, argument="marginals", hint=hint) from None
         return None
     except TypeError:
-        raise bad_value("marginals", type(marginals).__name__, "a release of db.marginals") from None
+        raise bad_value("marginals", type(marginals).__name__, "the answer of db.marginals") from None
 
 
 def _task(domain: Domain, names: Sequence[str], request: ClassifierRequest) -> Task:

@@ -7,7 +7,7 @@ row up to four fits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from fractions import Fraction
 from typing import Self, TypeAlias
 
@@ -24,6 +24,7 @@ from tacit.learn.fitting import Setting, budget_for, fit
 from tacit.learn.model import Classifier, classifier_tags
 from tacit.learn.noise_budget import NoiseBudget, pure_budget
 from tacit.learn.private_sums import layout_of
+from tacit.query.formatting import count_text
 from tacit.synthetic.coded_rows import ArrayRows
 
 Bound: TypeAlias = tuple[float, float] | Sequence[Label]
@@ -60,6 +61,12 @@ class LogisticRegression:
         """Store the parameters; `fit` checks them."""
         self.epsilon, self.bounds, self.delta = epsilon, bounds, delta
         self.classes, self.bins, self.neighbours = classes, bins, neighbours
+
+    def __repr__(self) -> str:
+        """Return the class with its parameters; bounds by their number."""
+        given: object = self.bounds
+        bounds = count_text(len(given), "column") if isinstance(given, Sized) else "…"
+        return f"LogisticRegression(epsilon={self.epsilon!r}, delta={self.delta!r}, bounds=<{bounds}>)"
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: ARG002, FBT001, FBT002 - scikit-learn's
         """Return the parameters."""

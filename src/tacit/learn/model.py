@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 
 WHY_NONE = (
-    "The weights of logistic regression depend on the noise of every round, so no interval is proved for them. "
-    'method="naive Bayes" has intervals.'
+    "No interval is proved for logistic regression, whose weights depend on the noise of every round. "
+    'db.classify with method="naive Bayes" has intervals.'
 )
-WHY_NONE_OF_MARGINALS = (
-    "The noise of the cells of marginals is correlated. The marginals have intervals of their counts."
-)
+WHY_NONE_OTHER = "Only naive Bayes that db.classify fits to rows has intervals."
 _SHOWN = 10
+_FEW = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +53,7 @@ class Accuracy:
         return f"{self.value:.1%} ({low:.1%} to {high:.1%})"
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Classifier:
     """A private classifier, in the shape of a fitted scikit-learn estimator.
 
@@ -194,7 +193,9 @@ class Classifier:
         """Return the reason why there are no intervals; None if there are intervals."""
         if self.ends is not None:
             return None
-        return WHY_NONE if self.method == "logistic regression" else WHY_NONE_OF_MARGINALS
+        if self.method == "logistic regression":
+            return WHY_NONE
+        return WHY_NONE_OTHER
 
     def save(self, path: str | Path) -> None:
         """Write the model as JSON."""
@@ -224,17 +225,20 @@ class Classifier:
     @property
     def lines(self) -> list[str]:
         """The model in sentences: its method, its cost, its accuracy."""
-        from tacit.query.formatting import spell  # noqa: PLC0415 - heavy
+        from tacit.query.formatting import count_text, spell  # noqa: PLC0415 - heavy
 
         labels = ", ".join(str(label) for label in self.classes)
+        name, columns = f"{self.method[0].upper()}{self.method[1:]}", count_text(len(self.columns), "column")
         lines = [
-            f"{self.method[0].upper()}{self.method[1:]} of {len(self.columns)} columns for the classes {labels}.",
+            f"{name} of {columns} for the classes {labels}.",
             f"Cost: {spell(self.cost)}. About {max(self.rows, 0):,.0f} rows had a class (noisy).",
         ]
+        if self.rows < _FEW:
+            lines.append("These are few. Check that the public values of the target are spelt as in the data.")
         if self.accuracy is not None:
             lines.append(f"Accuracy on the rows of the fit: {self.accuracy}.")
         if self.why_no_intervals:
-            lines.append(f"No intervals: {self.why_no_intervals}")
+            lines.append(f"The weights have no intervals. {self.why_no_intervals}")
         return lines
 
     @property
@@ -252,6 +256,14 @@ class Classifier:
     @property
     def _headings(self) -> tuple[str, ...]:
         return ("coefficient", "weight") if self.ends is None else ("coefficient", "weight", "low", "high")
+
+    def __repr__(self) -> str:
+        """Return the method, the number of columns and the cost in one line."""
+        from tacit.query.formatting import count_text, spell  # noqa: PLC0415 - heavy
+
+        return visible(
+            f"<Classifier: {self.method} of {count_text(len(self.columns), 'column')}; cost {spell(self.cost)}>"
+        )
 
     def __str__(self) -> str:
         """Return the model in sentences, with its largest coefficients."""

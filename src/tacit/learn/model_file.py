@@ -17,7 +17,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from tacit.errors import InvalidError, TacitError
+from tacit.errors import InvalidError, TacitError, show_name
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.learn.columns import MOST_CODES, Label, PublicColumn
 from tacit.learn.intervals import Ends
@@ -67,7 +67,10 @@ def load(path: str | Path) -> Classifier:
         record = json.loads(file.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except TacitError:
         raise
-    except (OSError, ValueError, RecursionError):
+    except OSError:
+        hint = "Check its name and its folder."
+        raise InvalidError(f"Cannot read the model file {show_name(str(path))}.", argument="path", hint=hint) from None
+    except (ValueError, RecursionError):
         raise _refusal("cannot be read as JSON") from None
     content = record.get("model") if isinstance(record, dict) and set(record) == {"model", "sha256"} else None
     if not isinstance(content, dict) or content.get("format") != FORMAT:

@@ -32,6 +32,15 @@ def spell(guarantee: Budget) -> str:
             return str(guarantee)
 
 
+def count_text(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1.
+
+    >>> count_text(1, "row"), count_text(2_000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def amounts(guarantee: Budget) -> dict[str, float]:
     """Return the numbers of a guarantee or a budget by name.
 

@@ -25,6 +25,7 @@ from tacit.query.expressions import Expression, Value
 from tacit.query.policy import TablePolicy
 from tacit.synthetic.baskets import Baskets
 from tacit.synthetic.domain import OTHER, Bins, Domain, domain_of, reach_of
+from tacit.synthetic.domain_labels import bin_text
 from tacit.synthetic.itemset_question import MOST_ITEMS_OF_A_BASKET
 
 USUAL_MOST = 64
@@ -86,13 +87,11 @@ def _rows(table: TablePolicy, given: BasketColumns, where: Expression | None) ->
     for name in ("basket", "keys", "most"):
         if getattr(given, name) is not None:
             raise UnusedOptionError(name, "with columns: each row is a basket of one item a column")
-    if isinstance(given.columns, str):
-        raise bad_value("columns", given.columns, "a list of names")
     domain = domain_of(table, given.columns, given.bins, given.reach, where)
     labels = [
-        f"{column.name}={_bin_text(label) if column.edges else _text(label)}"
+        f"{column.name}={bin_text(column, code) if column.edges else _text(label)}"
         for column in domain.columns
-        for label in column.labels
+        for code, label in enumerate(column.labels)
         if label is not None and label is not OTHER
     ]
     return Reading(
@@ -172,11 +171,6 @@ def _public_items(name: str, kind: str, keys: Sequence[Value] | None) -> tuple[V
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _bin_text(label: object) -> str:
-    low, high = label if isinstance(label, tuple) else (label, label)
-    return f"[{low:g}, {high:g})"
 
 
 class StoredBaskets:

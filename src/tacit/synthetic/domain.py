@@ -7,7 +7,7 @@ Values beyond the first or the last bin are in that bin.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -98,15 +98,37 @@ def domain_of(
     """
     bins = dict(bins or {})
     usable = [name for name, each in table.columns.items() if not each.hidden and name != table.unit]
-    for name in [*bins, *(columns or ())]:
-        if name not in usable:
-            raise ColumnNotFoundError(name, usable, argument="columns")
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns or ()):
+        raise bad_value("columns", columns, 'a list of columns such as ["age", "sex"]')
+    check_usable(table, [*bins, *(columns or ())])
     public = [name for name in usable if name in bins or _is_listed(table.columns[name])]
     chosen = public if columns is None else list(columns)
     if not chosen or len(set(chosen)) < len(chosen):
-        raise InvalidError("columns must name different columns with public values.", argument="columns")
+        raise _unusable_list(chosen, given=columns is not None)
     parts = tuple(_column(name, table.columns[name], bins.get(name)) for name in chosen)
     return Domain(table, parts, reach_of(table, reach), where)
+
+
+def check_usable(table: TablePolicy, names: Iterable[str], argument: str = "columns") -> None:
+    """Raise InvalidError for a column that does not exist, or that names the unit."""
+    usable = [name for name, each in table.columns.items() if not each.hidden and name != table.unit]
+    for name in names:
+        if name == table.unit and not (name in table.columns and table.columns[name].hidden):
+            fact = f"The column {show_name(name)} names the unit, so it cannot be released."
+            raise InvalidError(fact, argument=argument, hint="Leave it out.")
+        if name not in usable:
+            raise ColumnNotFoundError(name, usable, argument=argument)
+
+
+def _unusable_list(chosen: Sequence[str], *, given: bool) -> InvalidError:
+    """Return the error for a list of columns that is empty or names a column twice."""
+    twice = next((name for name in chosen if list(chosen).count(name) > 1), None)
+    if twice is not None:
+        return InvalidError(f"columns names {show_name(twice)} twice.", argument="columns", hint="Name it once.")
+    if given:
+        return InvalidError("columns is empty.", argument="columns", hint="Name at least one column.")
+    hint = "Add keys to the policy, or bins= for columns of numbers."
+    return InvalidError("No column has public values.", argument="columns", hint=hint)
 
 
 def reach_of(table: TablePolicy, reach: int | None = None) -> int:
@@ -144,10 +166,11 @@ def _column(name: str, policy: ColumnPolicy, bins: int | Sequence[float] | None)
         coded = CodedColumn(expression=read, values=None, cuts=cuts, missing=len(labels) - 1, other=0, size=len(labels))
         return DomainColumn(name, coded, tuple(labels), edges)
     if not _is_listed(policy):
+        number = f"Give bins={{{show_name(name)}: ...}}, or list its keys in the policy."
         raise InvalidError(
             f"The column {show_name(name)} has no public values.",
             argument="columns",
-            hint=f"List its keys in the policy, or give bins={{{show_name(name)}: ...}} if it is a number.",
+            hint=number if policy.kind in ("integer", "real") else "List its keys in the policy.",
         )
     values: tuple[Value, ...] = tuple(key for key in policy.keys or (False, True) if key is not None)
     labels = [*values]
@@ -179,7 +202,8 @@ def _checked(column: DomainColumn) -> DomainColumn:
 def _edges(name: str, policy: ColumnPolicy, bins: int | Sequence[float]) -> tuple[float, ...]:
     """Return the edges of bins, or raise InvalidError."""
     if policy.kind not in ("integer", "real"):
-        raise InvalidError(f"The column {show_name(name)} is not a number.", argument="bins", hint="List its keys.")
+        fact = f"The column {show_name(name)} has the type {policy.kind}, and bins are for numbers."
+        raise InvalidError(fact, argument="bins", hint="List its keys in the policy.")
     if isinstance(bins, int) and not isinstance(bins, bool):
         if policy.bounds is None:
             hint = "Give the edges of the bins, or bounds in the policy."
@@ -192,8 +216,8 @@ def _edges(name: str, policy: ColumnPolicy, bins: int | Sequence[float]) -> tupl
         try:
             edges = tuple(float(edge) for edge in bins)  # type: ignore[union-attr]
         except (TypeError, ValueError):
-            raise bad_value("bins", bins, "a number of bins, or their edges") from None
+            raise bad_value("bins", bins, "a number of bins, or at least two edges in increasing order") from None
     rising = all(low < high for low, high in pairwise(edges))
     if not 1 < len(edges) <= MOST_CODES or not rising or not all(isfinite(e) and abs(e) < _FAR for e in edges):
-        raise bad_value("bins", bins, "rising finite edges, at least two")
+        raise bad_value("bins", bins, "a number of bins, or at least two edges in increasing order")
     return edges

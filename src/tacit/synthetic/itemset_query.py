@@ -20,7 +20,7 @@ from tacit.synthetic.basket_weights import SCALE
 from tacit.synthetic.cost import ReleaseCost, cost_of_release
 from tacit.synthetic.itemset_question import ItemsetQuestion
 from tacit.synthetic.itemset_release import FEW, MANY, release_itemsets
-from tacit.synthetic.itemsets import Itemsets, content_of
+from tacit.synthetic.itemsets import Itemsets, content_of, limits_text
 from tacit.synthetic.reading import ReleaseInput, charged_release, check_need
 from tacit.synthetic.release_plan import ReleasePlan
 from tacit.synthetic.row_filter import rows_of
@@ -141,16 +141,21 @@ def _expected(ready: PreparedItemsets) -> dict[str, float]:
         many = reach * (units * sets / (2 * 0.46 * rho)) ** 0.5
     else:
         many = 2**0.5 * units * reach * sets / (0.46 * 0.9 * epsilon)
-    return {f"a pair of {FEW} frequent items": bins * few, f"a pair, baskets of {items} listed items": many}
+    long = f"a pair (σ), if many items are frequent and a basket has {items} of them"
+    return {f"a pair (σ), if only {FEW} items are frequent": bins * few, long: many}
 
 
 def _notes(reading: Reading) -> tuple[str, ...]:
     """Return sentences on what counts."""
-    found = "The items are public." if reading.public else "Items are found in the data, for half of delta."
+    found = (
+        "The items are public."
+        if reading.public
+        else "The items are not public, so half of δ pays for finding them in the data."
+    )
     return (
-        f"At most {reading.reach:,} baskets of a unit count, each with at most {reading.most:,} items.",
+        limits_text(reading.reach, reading.most),
         found,
-        "The baskets themselves need about 4 bytes an item and 8 a basket, which no plan can know.",
+        "The baskets need more memory: about 4 bytes an item and 8 a basket. Their number is private.",
     )
 
 
@@ -182,4 +187,6 @@ def release(session: Session, given: ItemsetArguments, request: str | None) -> I
         question=ready.text,
         key=request,
     )
-    return Itemsets(release=released, confidence=ready.confidence, reach=reading.reach, most=reading.most)
+    return Itemsets(
+        release=released, confidence=ready.confidence, reach=reading.reach, most=reading.most, k=ready.question.k
+    )

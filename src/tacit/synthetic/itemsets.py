@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.errors import InternalError, bad_value
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.expressions import Value
-from tacit.query.formatting import amounts, percent, spell
+from tacit.query.formatting import amounts, count_text, percent, spell
 from tacit.query.results.table import Table
 from tacit.safe_text import as_html, visible
 from tacit.synthetic.baskets import Itemset
@@ -80,11 +80,15 @@ class Itemsets:
     confidence: float
     reach: int
     most: int
+    k: int | None = None
+    """The number of sets that was asked for; None with `min_support`."""
 
     @property
     def cost(self) -> PureDP | ApproxDP | ZCDP:
         """The cost of the release."""
         cost = self.release.cost
+        if isinstance(cost, ApproxDP) and not cost.delta:
+            return PureDP(epsilon=cost.epsilon)
         if not isinstance(cost, (PureDP, ApproxDP, ZCDP)):
             raise InternalError("a release costs ε, (ε, δ) or ρ.")
         return cost
@@ -141,7 +145,8 @@ class Itemsets:
         ]
         names = ("antecedent", "consequent", "support", *ends)
         columns = tuple(tuple(column) for column in zip(*rows, strict=True)) if rows else ((),) * len(names)
-        return Table(names, ("text", "text", "integer", *("real",) * 6), columns, (self._note,))
+        none = [] if rows else ["No rule of these sets reaches min_confidence and min_lift."]
+        return Table(names, ("text", "text", "integer", *("real",) * 6), columns, (*none, self._note))
 
     @property
     def table(self) -> Table:
@@ -212,7 +217,7 @@ class Itemsets:
 
     def __repr__(self) -> str:
         """Return the number of sets and the cost in one line."""
-        return visible(f"<Itemsets: {len(self):,} sets; cost {spell(self.cost)}>")
+        return visible(f"<Itemsets: {count_text(len(self), 'set')}; cost {spell(self.cost)}>")
 
     def _repr_html_(self) -> str:
         """Return the same as `print` shows, as HTML, for notebooks."""
@@ -237,11 +242,18 @@ class Itemsets:
 
     def _lines(self) -> list[str]:
         estimate, low, high = self.baskets
-        more = [f"… and {len(self) - _SHOWN:,} more sets"] if len(self) > _SHOWN else []
-        count = f"About {round(estimate):,} baskets count ({ceil(low):,} to {floor(high):,})."
-        cut = f"At most {self.reach:,} baskets of a unit count, each with at most {self.most:,} items."
+        more = [f"… and {count_text(len(self) - _SHOWN, 'more set')}"] if len(self) > _SHOWN else []
+        count = f"About {max(0, round(estimate)):,} baskets count ({ceil(low):,} to {floor(high):,})."
+        cut = limits_text(self.reach, self.most)
         part = f"Baskets with more than {self.full_items:,} of the listed items count in part."
-        return [*more, self._note, count, cut, *([part] if self.full_items < self.most else [])]
+        return [*more, *self._fewer, self._note, count, cut, *([part] if self.full_items < self.most else [])]
+
+    @property
+    def _fewer(self) -> list[str]:
+        """Say so if the answer has fewer sets than were asked for."""
+        if self.k is None or len(self) >= self.k:
+            return []
+        return [f"{count_text(len(self), 'set')}, not {self.k:,}: the items that were chosen form no more sets."]
 
     def _ends(self, one: list[Any]) -> Ends:
         """Return the estimate of a stored set with its ends."""
@@ -258,6 +270,18 @@ class Itemsets:
         if self.full_items < self.most:
             return round(estimate), floor(low), ceil(high)
         return round(estimate), ceil(low), floor(high)
+
+
+def limits_text(reach: int, most: int) -> str:
+    """Return which baskets and items count.
+
+    >>> limits_text(1, 3)
+    'At most 1 basket of a unit counts, with at most 3 items.'
+    >>> limits_text(2, 1)
+    'At most 2 baskets of a unit count, each with at most 1 item.'
+    """
+    baskets = "1 basket of a unit counts," if reach == 1 else f"{reach:,} baskets of a unit count, each"
+    return f"At most {baskets} with at most {count_text(most, 'item')}."
 
 
 def _joined(items: Items) -> str:

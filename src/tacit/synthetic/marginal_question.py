@@ -191,8 +191,8 @@ def _weighted_variance(noise: MarginalNoise, sets: Mapping[Columns, float]) -> f
 def _text(question: MarginalsQuestion, domain: Domain, requested: Sequence[tuple[str, ...]]) -> str:
     """Return the question as the ledger records it."""
     if question.marginals is None:
-        what = f"all of up to {question.ways} of {', '.join(domain.names)}"
+        what = f"all sets of at most {question.ways} of {', '.join(domain.names)}"
     else:
         what = ", ".join(f"({', '.join(names)})" for names in requested[:_MOST_NAMED])
         what += f" and {len(requested) - _MOST_NAMED:,} more" if len(requested) > _MOST_NAMED else ""
-    return f"MARGINALS {what} FROM {domain.table.name}" + (f" WHERE {question.where}" if question.where else "")
+    return f"marginals of {domain.table.name}: {what}" + (f" where {question.where}" if question.where else "")

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from tacit.errors import ColumnNotFoundError, InvalidError, RefusedError, UnusedOptionError, bad_value, show_name
 from tacit.guarantees.exact import whole
+from tacit.query.formatting import count_text
 from tacit.synthetic.marginal_release import Columns
 
 MarginalName: TypeAlias = str | Sequence[str]
@@ -42,7 +43,8 @@ def read_name(name: object) -> tuple[str, ...]:
     if not isinstance(columns, Sequence) or not columns or not all(isinstance(each, str) for each in columns):
         raise bad_value("marginals", name, _FORM)
     if len(set(columns)) < len(columns):
-        raise InvalidError("A marginal names a column twice.", argument="marginals")
+        fact = f"The marginal ({', '.join(columns)}) names a column twice."
+        raise InvalidError(fact, argument="marginals", hint="Name each column once.")
     return tuple(columns)
 
 
@@ -88,7 +90,7 @@ def requested_sets(
     else:
         sets = [places_of(names, each) for each in listed]
         if len(set(sets)) < len(sets):
-            raise InvalidError("A marginal is listed twice.", argument="marginals")
+            raise InvalidError("A marginal is listed twice.", argument="marginals", hint="List it once.")
     return _weighted(sets, _read_weights(names, sets, weights))
 
 
@@ -119,7 +121,7 @@ def _read_weights(names: Sequence[str], sets: Sequence[Columns], weights: object
     elif isinstance(weights, Sequence) and not isinstance(weights, str) and len(weights) == len(sets):
         given.update(zip(sets, weights, strict=True))
     else:
-        wanted = f"a mapping from marginals to numbers, or a list of {len(sets)} numbers"
+        wanted = f"a mapping from marginals to numbers, or a list of {count_text(len(sets), 'number')}"
         raise bad_value("weights", weights, wanted)
     return {columns: _weight(value) for columns, value in given.items()}
 

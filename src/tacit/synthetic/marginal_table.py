@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
@@ -189,6 +189,7 @@ class MarginalTable(AnswerTable):
         error = self.release.error(tuple(sorted(self.places)), confidence=confidence)
         chart = _drawn(
             self.columns(confidence),
+            error,
             Caption(
                 title=f"Counts by {listed(self.names)}",
                 cost=spell(self.cost),
@@ -229,8 +230,8 @@ def key_columns(domain: Domain, places: Columns) -> list[AnswerColumn]:
     return found
 
 
-def _drawn(columns: Sequence[AnswerColumn], caption: Caption, names: Sequence[str]) -> AnswerChart:
-    """Draw the columns of a marginal."""
+def _drawn(columns: Sequence[AnswerColumn], error: float, caption: Caption, names: Sequence[str]) -> AnswerChart:
+    """Draw the columns of a marginal; a heat map shows ± the error, also where tables cut the interval at 0."""
     *keys, counts = columns
     ends = [each or (0.0, 0.0) for each in counts.ends or ()]
     noisy = NoisyColumn(
@@ -242,7 +243,9 @@ def _drawn(columns: Sequence[AnswerColumn], caption: Caption, names: Sequence[st
     )
     if len(keys) == _PAIR:
         pairs = [(group_label([a]), group_label([b])) for a, b in zip(keys[0].values, keys[1].values, strict=True)]
-        return plots.heat_map(pairs, [noisy], caption, titles=(names[0], names[1]))
+        low, high = [n - error for n in noisy.values], [n + error for n in noisy.values]
+        whole = replace(noisy, low=low, high=high)
+        return plots.heat_map(pairs, [whole], caption, titles=(names[0], names[1]))
     labels = [group_label([key.values[row] for key in keys]) for row in range(len(counts.values))]
     if len(keys) == 1:
         return plots.by_bin(labels, [noisy], caption, bin_title=names[0])

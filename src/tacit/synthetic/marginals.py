@@ -13,7 +13,7 @@ import numpy as np
 from tacit.errors import InvalidError
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.expressions import Kind, Value
-from tacit.query.formatting import amounts, percent, plain, spell
+from tacit.query.formatting import amounts, count_text, percent, plain, spell
 from tacit.query.results.render import WARNING
 from tacit.query.results.table import Table, format_value
 from tacit.query.sql.names import unique_names
@@ -100,9 +100,22 @@ class NonnegativeMarginals(_Named):
         table = np.maximum(marginal_of(self.parts, self.release.domain.sizes, rising), 0.0)
         return np.transpose(table, [rising.index(place) for place in places])
 
+    def _lines(self) -> list[str]:
+        names = [", ".join(each) for each in self.requested]
+        more = [f"… and {len(names) - _MOST_LINES:,} more marginals"] if len(names) > _MOST_LINES else []
+        return [f"{count_text(len(self), 'marginal')} without negative counts.", *names[:_MOST_LINES], *more, BIASED]
+
+    def __str__(self) -> str:
+        """Return the names of the marginals, and what their counts mean."""
+        return visible_lines("\n".join(self._lines()))
+
     def __repr__(self) -> str:
         """Return the number of marginals in one line."""
         return f"<NonnegativeMarginals: {len(self):,}; biased>"
+
+    def _repr_html_(self) -> str:
+        """Return the names of the marginals as HTML, for notebooks."""
+        return html_lines(self._lines())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,7 +251,7 @@ class Marginals(_Named):
         more = len(errors) - _MOST_LINES
         return [
             *(f"{WARNING}{text}" for text in self.warnings),
-            f"{len(self):,} marginal{'' if len(self) == 1 else 's'} at a cost of {spell(self.cost)}.",
+            f"{count_text(len(self), 'marginal')} at a cost of {spell(self.cost)}.",
             *(f"{name}: each count ± {plain(error)}" for name, error in errors[:_MOST_LINES]),
             *([f"… and {more:,} more marginals"] if more > 0 else []),
             *self.notes,
@@ -265,5 +278,6 @@ def domain_notes(release: MarginalRelease) -> list[str]:
     if binned:
         notes.append(f"Values beyond the first or the last bin of {', '.join(binned)} are in that bin.")
     if domain.table.unit is not None:
-        notes.append(f"A unit with more than {domain.reach:,} rows counts as {domain.reach:,} rows in all.")
+        rows = count_text(domain.reach, "row")
+        notes.append(f"A unit with more than {rows} counts as {rows} in all.")
     return notes

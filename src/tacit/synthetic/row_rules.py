@@ -16,9 +16,10 @@ from typing import TypeAlias
 import numpy as np
 
 from tacit.arrays import Bools
-from tacit.errors import ColumnNotFoundError, InvalidError, show
+from tacit.errors import InvalidError, bad_value, hidden, show, show_name
 from tacit.query.evaluate import evaluator
 from tacit.query.expressions import Column, Expression, Value, walk
+from tacit.safe_text import visible
 from tacit.session import Session
 from tacit.synthetic.row_filter import rows_of
 from tacit.synthetic.row_values import ColumnValues
@@ -79,8 +80,8 @@ def read_rules(
     leaves = [_leaves(expression) for expression in expressions]
     for leaf in (leaf for some in leaves for leaf in some):
         if leaf.name not in names:
-            hint = "A constraint may read the columns of the synthetic rows only."
-            raise ColumnNotFoundError(leaf.name, names, argument="constraints", hint=hint)
+            fact = f"A constraint reads the column {show_name(leaf.name)}, which the synthetic rows do not have."
+            raise InvalidError(fact, argument="constraints", hint="Add it to columns=, or change the constraint.")
     places = tuple(sorted({names.index(leaf.name) for some in leaves for leaf in some}))
     tests = [
         (evaluator(expression, some), tuple(places.index(names.index(leaf.name)) for leaf in some))
@@ -93,14 +94,19 @@ def check_rules(rules: RowRules | None, values: Sequence[ColumnValues], given: M
     """Raise InvalidError if no row with the given values can satisfy the conditions."""
     if rules is not None and rules.is_impossible(values, given):
         shown = " AND ".join(f"({text})" for text in rules.texts)
-        fact = f"No row of public values satisfies the constraints {show(shown)}."
+        fact = f"No row of public values satisfies the constraints {visible(hidden(shown))}."
         raise InvalidError(fact, argument="constraints", hint="Change the constraints, or the values that are given.")
 
 
 def _condition(session: Session, text: object, table: str | None) -> Expression:
     if not isinstance(text, str):
         raise InvalidError("constraints must be conditions in SQL.", argument="constraints")
-    _, expression = rows_of(session, text, table)
+    try:
+        _, expression = rows_of(session, text, table)
+    except InvalidError as error:
+        if not str(error).startswith("where must be"):
+            raise
+        raise bad_value("constraints", text, "one condition in SQL, or a list of conditions") from None
     if expression is None or not _leaves(expression):
         raise InvalidError(f"The constraint {show(text)} reads no column.", argument="constraints")
     return expression

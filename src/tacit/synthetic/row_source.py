@@ -67,14 +67,14 @@ class RowSource:
         if n is None:
             estimate = self._estimate(codes, generator)
             n = min(estimate, self.most)
+            if not n:
+                warnings.append("The estimated number of rows is 0, so no row was drawn. Give n for more.")
             if n < estimate:
                 warnings.append(f"The estimated number of rows is {estimate:,}; {n:,} fit into memory and were drawn.")
         columns = self._satisfying(n, codes, given, generator)
         if len(columns[0]) < n:
-            warnings.append(
-                f"Only {len(columns[0]):,} of {n:,} rows were drawn, because few rows of the model satisfy the "
-                "constraints."
-            )
+            some = f"Only {len(columns[0]):,} of {n:,} rows were" if columns[0] else "No row was"
+            warnings.append(f"{some} drawn, because few rows of the model satisfy the constraints.")
         kinds = tuple(each.kind for each in self.values)
         return Table(self.domain.names, kinds, tuple(map(tuple, columns))), warnings
 

@@ -15,7 +15,7 @@ from math import ceil, floor, inf, isfinite, nextafter
 import numpy as np
 
 from tacit.arrays import Floats, Ints, as_objects
-from tacit.errors import InvalidError, show, show_name
+from tacit.errors import InvalidError, bad_value, show, show_name, suggestion
 from tacit.query.expressions import Kind, Value
 from tacit.synthetic.domain import OTHER, Domain, DomainColumn
 
@@ -128,9 +128,13 @@ def given_codes(values: Sequence[ColumnValues], given: Mapping[str, object] | No
     if given is None:
         return {}
     names = [each.column.name for each in values]
-    if any(name not in names for name in given):
-        hint = f"The columns are {', '.join(map(show_name, names))}."
-        raise InvalidError("given must map columns of the synthetic rows to values.", argument="given", hint=hint)
+    if not isinstance(given, Mapping):
+        raise bad_value("given", given, 'a mapping from columns to values, such as {"sex": "F"}')
+    for name in given:
+        if name not in names:
+            hint = suggestion(str(name), names) or f"The columns are {', '.join(map(show_name, names))}."
+            fact = f"The synthetic rows have no column {show_name(str(name))}."
+            raise InvalidError(fact, argument="given", hint=hint)
     return {names.index(name): values[names.index(name)].code_of(value) for name, value in given.items()}
 
 

@@ -14,17 +14,17 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tacit.errors import ColumnNotFoundError, InvalidError, TooMuchNoiseError, bad_value
+from tacit.errors import InvalidError, TooMuchNoiseError, UnusedOptionError, bad_value, show_name
 from tacit.guarantees.exact import Number, fraction_between
 from tacit.ledger import TableSize
 from tacit.machine_memory import default_limit
-from tacit.query.formatting import spell
+from tacit.query.formatting import count_text, spell
 from tacit.query.results.intervals import read_confidence
 from tacit.session import Session
 from tacit.synthetic import fast, synthesis_modes
 from tacit.synthetic.coded_rows import ArrayRows, CodedRows
 from tacit.synthetic.cost import ReleaseCost, cost_of_release
-from tacit.synthetic.domain import Bins, Domain, domain_of
+from tacit.synthetic.domain import Bins, Domain, check_usable, domain_of
 from tacit.synthetic.pair_tables import Law, TableNoise, cells_of, pairs_of, table_noise
 from tacit.synthetic.public_rows import public_rows
 from tacit.synthetic.reading import CodedRelease, check_need, release_coded
@@ -103,8 +103,9 @@ class PreparedRows:
     @property
     def text(self) -> str:
         """The question, for the ledger."""
-        names = ", ".join(self.domain.names)
-        return f"synthetic rows ({self.question.mode}) of {self.domain.table.name}: {names}"
+        names, where = ", ".join(self.domain.names), self.question.where
+        text = f"synthetic rows ({self.question.mode}) of {self.domain.table.name}: {names}"
+        return text if where is None else f"{text} where {where}"
 
 
 def prepare(session: Session, question: SyntheticQuestion) -> PreparedRows:
@@ -118,6 +119,8 @@ def prepare(session: Session, question: SyntheticQuestion) -> PreparedRows:
     domain = domain_of(policy, question.columns, question.bins, question.reach, where)
     cost = cost_of_release(session, epsilon=question.epsilon, delta=question.delta, rho=question.rho)
     synthesis_modes.check(question.mode, cost, question.seconds)
+    if question.seconds is not None and question.mode != "quality":
+        raise UnusedOptionError("seconds", 'without mode="quality"')
     values = values_of(domain)
     codes, count = given_codes(values, question.given), read_count(question.n)
     rules = read_rules(session, question.constraints, question.table, values)
@@ -144,8 +147,10 @@ def _target(domain: Domain, target: str | None) -> int | None:
     if target is None:
         return None
     if target not in domain.names:
-        hint = "The target must be one of the synthetic columns: it needs public values, or bins, and be in columns=."
-        raise ColumnNotFoundError(target, domain.names, argument="target", hint=hint)
+        check_usable(domain.table, [target], "target")
+        fact = f"The target {show_name(target)} is not one of the synthetic columns."
+        hint = "Name it in columns=, and give it public values: keys in the policy, or bins=."
+        raise InvalidError(fact, argument="target", hint=hint)
     return domain.names.index(target)
 
 
@@ -193,7 +198,8 @@ def plan(prepared: PreparedRows) -> ReleasePlan:
     """Return the cost and the expected errors."""
     scale = 1 << prepared.domain.coded.bits
     noises = _noises(prepared) if prepared.question.mode == "fast" else {}
-    notes = [f"{len(prepared.domain.names):,} columns with {prepared.domain.cells:,} combinations of public values."]
+    columns = count_text(len(prepared.domain.names), "column")
+    notes = [f"{columns} with {prepared.domain.cells:,} combinations of public values."]
     if prepared.size is not None:
         notes.append(f"The number of rows is public: {prepared.size.size:,}.")
     notes.append(_spent(prepared))
@@ -294,5 +300,5 @@ def _spent(prepared: PreparedRows) -> str:
     cost, whole = prepared.cost, spell(prepared.cost.guarantee)
     inside = f" (as ρ = {float(cost.rho):.4g})" if cost.epsilon is not None and prepared.law == "gaussian" else ""
     model = float(100 * (1 - prepared.share))
-    report = f", {100 - model:.3g} % for measured distances" if prepared.share else ""
-    return f"{whole}{inside}: {model:.3g} % for the model{report}; drawing rows costs nothing."
+    report = f", {100 - model:.3g}% for measured distances" if prepared.share else ""
+    return f"{whole}{inside}: {model:.3g}% for the model{report}; drawing rows costs nothing."

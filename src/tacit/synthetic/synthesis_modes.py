@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
+from importlib.util import find_spec
 from typing import cast
 
 from tacit.errors import InvalidError, bad_value
@@ -40,7 +41,7 @@ class Task:
 def check(mode: object, cost: ReleaseCost, seconds: object) -> None:
     """Raise InvalidError for an unknown mode, or one that the cost or the time limit does not fit."""
     if mode not in MODES:
-        raise bad_value("mode", mode, 'one of "fast" and "quality"')
+        raise bad_value("mode", mode, '"fast" or "quality"')
     number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0
     if seconds is not None and not number:
         raise bad_value("seconds", seconds, "a number of seconds above 0")
@@ -50,6 +51,8 @@ def check(mode: object, cost: ReleaseCost, seconds: object) -> None:
             argument="mode",
             hint='Give delta=, or use mode="fast".',
         )
+    if mode == "quality" and find_spec("tacit.synthetic.quality") is None:
+        raise InvalidError('mode="quality" is not installed.', argument="mode", hint='Use mode="fast".')
 
 
 def content(mode: str, rows: CodedRows, sizes: tuple[int, ...], parts: Parts, task: Task) -> Mapping[str, object]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tacit.query.formatting import percent
+from tacit.query.formatting import count_text, percent
 from tacit.query.results.table import Table
-from tacit.safe_text import html_lines, visible_lines
+from tacit.safe_text import html_lines, visible, visible_lines
 from tacit.synthetic.pair_tables import Columns
 from tacit.synthetic.row_distance import Distance
 
 _NAMES = {1: "one column", 2: "two columns", 3: "three columns"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SyntheticReport:
     """The errors of the tables of synthetic rows, as total variation distances from 0 to 1, and where ε went."""
 
@@ -45,13 +45,14 @@ class SyntheticReport:
     def lines(self) -> list[str]:
         """The report in sentences."""
         means = [
-            f"Expected distance from the noise, mean over tables of {_NAMES[ways]}: {value:.3f}."
+            f"Expected distance because of noise: {value:.3f} (mean over tables of {_NAMES[ways]})."
             for ways in (1, 2)
             if (value := self.mean(ways)) is not None
         ]
         found = [
-            f"Measured distance, mean over {each.tables:,} tables of {_NAMES[each.ways]}: {each.value:.3f} "
-            f"({percent(self.confidence)} interval {each.low:.3f} to {each.high:.3f})."
+            f"Measured distance from the private table: {each.value:.3f} (mean over "
+            f"{count_text(each.tables, 'table')} of {_NAMES[each.ways]}; {percent(self.confidence)} interval "
+            f"{each.low:.3f} to {each.high:.3f})."
             for each in self.measured
         ]
         return [*means, *found, *self.notes, self.spent]
@@ -71,6 +72,10 @@ class SyntheticReport:
             "notes": list(self.notes),
             "spent": self.spent,
         }
+
+    def __repr__(self) -> str:
+        """Return the columns and the number of measured distances in one line."""
+        return visible(f"<SyntheticReport: {', '.join(self.columns)}; {len(self.measured)} measured distances>")
 
     def __str__(self) -> str:
         """Return the report in sentences."""

@@ -11,7 +11,7 @@ from tacit.errors import MissingPackageError, bad_value
 from tacit.guarantees.exact import whole
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.expressions import Value
-from tacit.query.formatting import amounts, spell
+from tacit.query.formatting import amounts, count_text, spell
 from tacit.query.results.table import Table
 from tacit.safe_text import html_lines, visible_lines
 from tacit.synthetic.row_rules import check_rules
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_ROWS = 10**9
+_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -129,7 +130,8 @@ class SyntheticRows:
 
     @property
     def _subtitle(self) -> str:
-        return f"{len(self):,} synthetic rows of {len(self.columns)} columns at {spell(self.cost)}"
+        rows, columns = count_text(len(self), "synthetic row"), count_text(len(self.columns), "column")
+        return f"{rows} of {columns} at {spell(self.cost)}"
 
     def about(self) -> dict[str, object]:
         """Return everything but the rows as JSON."""
@@ -144,12 +146,21 @@ class SyntheticRows:
         }
 
     @property
+    def _first(self) -> Table:
+        return replace(self.table, columns=tuple(column[:_SHOWN] for column in self.table.columns))
+
+    @property
+    def _more(self) -> list[str]:
+        more = len(self) - _SHOWN
+        return [f"… and {count_text(more, 'more row')}"] if more > 0 else []
+
+    @property
     def _lines(self) -> list[str]:
         return [f"{self._subtitle}.", *self.warnings, *self.report.lines]
 
     def __str__(self) -> str:
         """Return the first rows and the report."""
-        return f"{self.table}\n\n{visible_lines(chr(10).join(self._lines))}"
+        return f"{self._first}\n{visible_lines(chr(10).join([*self._more, '', *self._lines]))}"
 
     def __repr__(self) -> str:
         """Return the number of rows and the cost."""
@@ -157,7 +168,7 @@ class SyntheticRows:
 
     def _repr_html_(self) -> str:
         """Return the first rows and the report as HTML, for notebooks."""
-        return self.table._repr_html_() + html_lines(self._lines)
+        return self._first._repr_html_() + html_lines([*self._more, *self._lines])
 
 
 def read_count(n: object) -> int | None:
