@@ -26,7 +26,7 @@ from tacit.synthetic.baskets import Baskets, Itemset, Neighbours, most_included,
 from tacit.synthetic.cost import rho_of
 from tacit.synthetic.itemset_mining import kth_support
 from tacit.synthetic.itemset_noise import Noise, Noisy, Purse
-from tacit.synthetic.itemset_release import FEW, ItemsetQuestion, found_threshold, release_itemsets
+from tacit.synthetic.itemset_release import FEW, ItemsetQuestion, _number_scores, found_threshold, release_itemsets
 
 SUBSETS = [one for size in range(ITEMS + 1) for one in combinations(range(ITEMS), size)]
 RELATIONS: list[Neighbours] = ["add/remove", "change one"]
@@ -125,7 +125,10 @@ def test_bins_and_order_statistics_move_as_far_as_stated(relation: Neighbours) -
         for k in (1, 3, 5):
             levels = kth_support(one, k), kth_support(other, k)
             moved_level = max(moved_level, abs(levels[0] - levels[1]))
-            scores = [np.abs(np.sort(each.singles()) - level) for each, level in zip((one, other), levels, strict=True)]
+            scores = [
+                _number_scores(np.sort(each.singles())[::-1], level)
+                for each, level in zip((one, other), levels, strict=True)
+            ]
             moved_score = max(moved_score, int(np.abs(scores[0] - scores[1]).max()))
     assert (moved_bins, moved_squares) == (l1, l2_squared)
     assert moved_level == reach

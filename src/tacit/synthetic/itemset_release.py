@@ -1,7 +1,8 @@
 """Private itemsets of the largest supports: few items by one basis, many items by noisy counts of pairs and more.
 
     1  n, the number of baskets, and c, the support to reach (the k-th largest), with noise
-    2  λ, the number of items with a support of at least c: drawn with the score -|c(j) - c|, c(j) the j-th support
+    2  λ, the number of items with a support of at least c: drawn with the score -max(c - c(j), c(j+1) - c + 1), c(j)
+       the j-th support. It is at least 0 at λ and at most -1 elsewhere, also where several supports are c
     3  few items: draw λ of them, one after another, by their supports. One basis of all of them (Li, Qardaji, Su and
        Cao: PrivBasis, VLDB 2012); noise on its 2^λ bins. The support of a set is the sum of 2^(λ-s) bins.
        many items: noise on the supports of all items, which gives a list of λ; then on the supports of the list and of
@@ -10,6 +11,7 @@
 **Sensitivities** are those of `baskets`. In step 1, n and c move by at most R. In step 2, under add/remove c(j) and c
 move in one direction, each by at most R, so their difference moves by at most R; under "change one" by at most
 2R. If the support to reach is public by then (a minimum support times the noisy n), only c(j) moves: by at most R.
+A maximum moves by no more than its terms.
 In step 3 the drawn supports are monotone under add/remove and move by at most R. How many items there are may be
 private, so no parameter depends on it unless the items are public. Everything else is a function of noisy numbers.
 `itemset_noise` adds the parts up.
@@ -71,7 +73,7 @@ def release_itemsets(baskets: Baskets, question: ItemsetQuestion) -> ItemsetAnsw
         level = float(
             max(1, purse.noise(np.array([target]), moves(1, reach, "add/remove"), LEVEL_SHARE, "level").values[0])
         )
-    number = 1 + purse.choose(-np.abs(_ordered(baskets, question) - target), sensitivity, NUMBER_SHARE, "number")
+    number = 1 + purse.choose(_number_scores(_ordered(baskets, question), target), sensitivity, NUMBER_SHARE, "number")
     known = baskets.items if question.public_items else MANY  # how many items exist may be private
     few = min(known, number + 1)
     if few <= (FEW if level >= DENSE * whole.steps else FEW_OF_SPARSE):
@@ -79,6 +81,16 @@ def release_itemsets(baskets: Baskets, question: ItemsetQuestion) -> ItemsetAnsw
     else:
         answer = _by_pairs(baskets, question, purse, min(known, MANY, few + number // 4), whole, level)
     return replace(answer, sets=_best(answer.measured, question, level))
+
+
+def _number_scores(ordered: Ints, target: int) -> Ints:
+    """Return the scores of the numbers 1, 2, … of items; the largest is that of the items with at least `target`.
+
+    >>> _number_scores(np.array([9, 5, 5, 2]), 5).tolist()
+    [-1, -1, 0, -3]
+    """
+    following = np.append(ordered[1:], 0)
+    return np.asarray(-np.maximum(target - ordered, following - target + 1), dtype=np.int64)
 
 
 def _ordered(baskets: Baskets, question: ItemsetQuestion) -> Ints:
