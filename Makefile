@@ -7,6 +7,7 @@ CORES := $(shell nproc 2>/dev/null || echo 2)
 STAMP := .venv/.installed
 LOWEST := .venv-lowest
 EXTRAS := web,postgres,spark,plot
+export PYTHONDONTWRITEBYTECODE :=  # the tests start hundreds of processes, which would compile tacit each time
 TSC := .venv/typescript/node_modules/typescript/bin/tsc
 NPM_INSTALL := npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=20000
 

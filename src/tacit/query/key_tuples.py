@@ -88,12 +88,16 @@ class KeyColumns(Sequence[tuple[Value, ...]]):
         >>> KeyColumns([as_objects([None, "b", "b"]), as_objects([1, 3, 2])]).order().tolist()
         [2, 1, 0]
         """
-        places = np.arange(len(self))
+        places: Ints | None = None
         for column in reversed(self.columns):
-            missing = np.fromiter((value is None for value in column[places]), dtype=np.bool_, count=len(places))
-            known = places[~missing]
-            places = np.concatenate([known[np.argsort(column[known], kind="stable")], places[missing]])
-        return places
+            ordered = column if places is None else column[places]
+            missing = np.fromiter((value is None for value in ordered), dtype=np.bool_, count=len(ordered))
+            known = slice(None) if not missing.any() else np.flatnonzero(~missing)  # without NULLs nothing is copied
+            order = np.argsort(ordered[known], kind="stable")
+            if missing.any():
+                order = np.concatenate([np.flatnonzero(~missing)[order], np.flatnonzero(missing)])
+            places = order if places is None else places[order]
+        return np.arange(len(self)) if places is None else places
 
 
 def listed_cells(factors: Sequence[KeyTuples]) -> Iterator[tuple[Value, ...]]:

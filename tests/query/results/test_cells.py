@@ -58,7 +58,7 @@ def test_cells_are_taken_sliced_and_joined() -> None:
     assert list(cells[3:9]) == every[3:9]
     assert (cells[-1], cells[0].keys) == (every[-1], ("a", 3))
     assert list(cells.take([5, 0, 5])) == [every[5], every[0], every[5]]
-    assert list(CellColumns.join([cells[:7], cells[7:7], cells[7:]])) == every
+    assert list(CellColumns.join([cells[:7], cells[7:7], cells[7:]], cells.keys)) == every
     assert cells != cells[1:]
     with pytest.raises(IndexError):
         cells[SIZE]

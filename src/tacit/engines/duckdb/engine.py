@@ -138,14 +138,18 @@ class DuckDBEngine(StatementEngine):
             run(f"CREATE OR REPLACE TEMP TABLE {_FOUND} AS {first.sql}", parameters_of(first, secret))
             units = self._arrays(f"SELECT rowid, CAST(s0 AS BIGINT) FROM {_FOUND} ORDER BY rowid")  # noqa: S608 - built here
             numbers, counts = units.values()
-            chosen, found = np.sort(choose(counts)), FoundGroups(first)
+            chosen, found = choose(counts), FoundGroups(first)
+            if np.any(chosen[1:] < chosen[:-1]):  # a copy would need memory for each group
+                chosen = np.sort(chosen)
             del units, counts  # of all groups; only the chosen ones are needed below
             for start in range(0, len(chosen), BATCH):
                 some = chosen[start : start + BATCH]
                 found.add(self._groups(run, numbers[some]), some)
-            del chosen
+            rows = numbers if passes.second else np.zeros(0, dtype=np.int64)
+            del chosen, numbers
             keys, places, sums = found.released()
-            second = self._second_pass(run, passes, numbers[places].tolist(), secret)
+            listed = rows[places].tolist() if passes.second else []
+            second = self._second_pass(run, passes, listed, secret)
         finally:
             connection.execute(f"DROP TABLE IF EXISTS {SHOWN}")
             connection.execute(f"DROP TABLE IF EXISTS {_FOUND}")

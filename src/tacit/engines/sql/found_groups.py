@@ -10,7 +10,6 @@ import numpy as np
 from tacit.arrays import Ints, Objects, WideInts, as_objects, concatenated
 from tacit.engines.sql.discovered_groups import OpenStatement
 from tacit.engines.sql.integer_columns import integer_column
-from tacit.query.expressions import Value
 from tacit.query.key_tuples import KeyColumns
 
 
@@ -20,7 +19,7 @@ class FoundGroups:
     def __init__(self, statement: OpenStatement) -> None:
         """Start without groups. `statement` is that of the first pass."""
         self._statement = statement
-        self._keys: list[list[Value]] = [[] for _ in range(statement.keys)]
+        self._keys: list[list[Objects]] = [[as_objects([])] for _ in range(statement.keys)]
         self._places: list[Ints] = [np.zeros(0, dtype=np.int64)]
         self._sums: list[list[WideInts]] = [[np.zeros(0, dtype=np.int64)] for _ in statement.shares]
 
@@ -30,7 +29,7 @@ class FoundGroups:
             return
         columns = list(zip(*rows, strict=True))
         for own, values in zip(self._keys, columns[: self._statement.keys], strict=True):
-            own.extend(values)
+            own.append(as_objects(values))
         self._places.append(places)
         numbers = [integer_column(column) for column in columns[self._statement.keys :]]
         for sums, part in zip(self._sums, self._statement.read(numbers, len(rows)), strict=True):
@@ -43,7 +42,7 @@ class FoundGroups:
         """
         columns: list[Objects] = []
         while self._keys:  # each column is freed before the next is made
-            columns.append(as_objects(self._keys.pop(0)))
+            columns.append(concatenated(self._keys.pop(0)))
         order = KeyColumns(columns).order()
         for index in range(len(columns)):
             columns[index] = columns[index][order]

@@ -137,6 +137,9 @@ class SelectedGroups:
 
 def joined_selections(parts: Sequence[tuple[int, SelectedGroups]]) -> SelectedGroups:
     """Return the selection among all groups from those among some; each has the index of its first group."""
+    parts = [(first, part) for first, part in parts if part.places.size] or parts[:1]
+    if len(parts) == 1 and parts[0][0] == 0:
+        return parts[0][1]
     return SelectedGroups(
         np.concatenate([part.places + first for first, part in parts]),
         np.concatenate([part.noisy for _, part in parts]),

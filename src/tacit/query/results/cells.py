@@ -58,14 +58,24 @@ class CellColumns(Sequence[Cell]):
         return cls(size, keys, bundles, [_estimates(each, size, bundles) for each in plan.aggregates])
 
     @classmethod
-    def join(cls, parts: Sequence[CellColumns]) -> CellColumns:
-        """Return the cells of one or more parts, one after the other."""
+    def join(cls, parts: list[CellColumns], keys: Sequence[Objects]) -> CellColumns:
+        """Return the cells of one or more parts, one after the other; empty the list.
+
+        `keys` are the keys of all cells, of which the parts have slices. Each column is freed before the next is made.
+        """
         if len(parts) == 1:
-            return parts[0]
-        keys = [np.concatenate(some) for some in zip(*(part.keys for part in parts), strict=True)]
-        bundles = [first.followed_by(others) for first, *others in zip(*(part.bundles for part in parts), strict=True)]
-        estimates = [_joined(some) for some in zip(*(part.estimates for part in parts), strict=True)]
-        return cls(sum(map(len, parts)), keys, bundles, estimates)
+            return parts.pop()
+        size = sum(map(len, parts))
+        bundles = [list(some) for some in zip(*(part.bundles for part in parts), strict=True)]
+        estimates = [list(some) for some in zip(*(part.estimates for part in parts), strict=True)]
+        parts.clear()
+        joined: list[ReleasedColumn] = []
+        while bundles:
+            joined.append(_followed(bundles.pop(0)))
+        values: list[ValueColumn] = []
+        while estimates:
+            values.append(_joined(estimates.pop(0)))
+        return cls(size, keys, joined, values)
 
     def __len__(self) -> int:
         """Return the number of cells."""
@@ -180,6 +190,10 @@ def _of_kind(column: ValueColumn, kind: Kind) -> ValueColumn:
     elif kind not in _NUMBERS:
         return column
     return as_objects([of_kind(value, kind) for value in column.tolist()])
+
+
+def _followed(parts: Sequence[ReleasedColumn]) -> ReleasedColumn:
+    return parts[0].followed_by(parts[1:])
 
 
 def _joined(columns: Sequence[ValueColumn]) -> ValueColumn:

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from tacit.plots.answers import AnswerChart
 
 _NONE: Mapping[int, ReleasedIntegers] = MappingProxyType({})
+_GROUPS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -313,8 +314,8 @@ def release_discovered(
 ) -> Release:
     """Select groups of the data by noisy numbers of units, add noise to their values and compute the answer.
 
-    Groups are processed in blocks, so that at most a million exact counts of bins are in memory at once, besides those
-    that the engine found to be above 0.
+    Groups are processed in blocks of at most 65,536. So at most a million exact counts of bins are in memory at once,
+    besides those that the engine found to be above 0, and the noise of few groups.
 
     Args:
         plan: the plan, whose groups are not listed.
@@ -339,6 +340,7 @@ def release_discovered(
     units, lower = _selected_units(selections, groups)
     keys, count = groups.key_columns(len(plan.keys)), len(groups.places)
     most = groups_at_once(max([1, *(measure.bins for bundle in plan.bundles for measure in bundle.measures)]))
+    most = min(most, _GROUPS_AT_ONCE)
     misses = tree_misses(plan, confidence, count) if drops_trees(plan, count) else {}
     parts: list[CellColumns] = []
     for first in range(0, max(1, count), most):
@@ -352,15 +354,21 @@ def release_discovered(
         noisy = summarized(plan, price, noisy_integers(plan, price, exact, size, released), misses)
         bundles = released_columns(plan, price.noise, noisy, size, (law, lower[block]))
         parts.append(CellColumns.of(plan, size, [column[block] for column in keys], bundles))
-    return replace(_answer(plan, price, CellColumns.join(parts), context), found_groups=count, confidence=confidence)
+    del groups, exact, noisy, released, bundles, units, lower  # before the parts are copied to one table
+    return replace(
+        _answer(plan, price, CellColumns.join(parts, keys), context), found_groups=count, confidence=confidence
+    )
 
 
 def _selected_units(selections: list[tuple[int, SelectedGroups]], groups: DiscoveredGroups) -> tuple[Ints, Bools]:
     """Return the noisy number of units of each group, and whether it had the lower limit; empty the selections."""
     selected = joined_selections(selections)
     selections.clear()
-    order = np.searchsorted(selected.places, groups.places)
-    return selected.noisy[order], selected.lower[order]
+    places, noisy, lower = selected.places, selected.noisy, selected.lower
+    del selected
+    order = np.searchsorted(places, groups.places)
+    del places  # large answers need the memory
+    return noisy[order], lower[order]
 
 
 def _answer(plan: Plan, price: Price, cells: Sequence[Cell], context: Mapping[str, object]) -> Release:
