@@ -136,7 +136,7 @@ def joint_delta(vectors: Sequence[NoisyVector], epsilon: Fraction) -> float:
 
 
 def adaptive_delta(schedules: Sequence[Sequence[NoisyVector]], epsilon: Fraction) -> float:
-    """Return an upper bound of δ(ε) for draws of which earlier outputs choose one of several schedules.
+    """Return an upper bound of δ(ε) for draws whose schedule, one of several, earlier outputs choose.
 
     Different outputs may come from different schedules. So the largest Σ Sᵢ/τᵢ, Σ mᵢbᵢ, Σ aᵢ and number of vectors of
     any schedule are used together.

@@ -4,9 +4,10 @@ The fit minimises, over all models with K classes,
 
     Σ over tables of ‖N·p_c - y_c‖²/(2σ_c²)  +  α·N·Σ_i I(class; x_i)
 
-The first sum is the negative log-likelihood of noisy counts y_c with variance σ_c². The second is the mutual information
-of the class with the columns, which is at least the relative entropy of the model to independent columns. It makes the
-model as independent as the noise admits: a dependence enters only where it explains more than α·N nats cost.
+The first sum is the negative log-likelihood of noisy counts y_c with variance σ_c². The second is the mutual
+information of the class with the columns, which is at least the relative entropy of the model to independent columns.
+It makes the model as independent as the noise admits: a dependence enters only where it explains more than α·N nats
+cost.
 A larger K hardly changes the minimum, since a class that explains nothing equals the mean.
 
 The steps are those of Adam (Kingma and Ba, arXiv:1412.6980) on the logarithms of weights and chances, from a fixed
@@ -94,11 +95,11 @@ class Fit:
         second = [np.zeros_like(value) for value in values]
         for step in range(steps):
             rate = length * 0.5 * (1 + np.cos(np.pi * step / steps))
-            for value, slope, m, v in zip(values, self._slopes(), first, second, strict=True):
-                m += (1 - _FIRST) * (slope - m)
-                v += (1 - _SECOND) * (slope * slope - v)
-                scale = np.sqrt(v / (1 - _SECOND ** (step + 1))) + _TINY
-                value -= rate / (1 - _FIRST ** (step + 1)) * m / scale
+            for place, slope in enumerate(self._slopes()):
+                first[place] += (1 - _FIRST) * (slope - first[place])
+                second[place] += (1 - _SECOND) * (slope * slope - second[place])
+                scale = np.sqrt(second[place] / (1 - _SECOND ** (step + 1))) + _TINY
+                values[place][...] -= rate / (1 - _FIRST ** (step + 1)) * first[place] / scale
 
     def model(self) -> LatentModel:
         """Return the fitted model."""
@@ -107,9 +108,7 @@ class Fit:
 
     def _shares(self) -> tuple[Floats, Floats]:
         """Return the weights and the chances of all columns, from their logarithms."""
-        top = np.repeat(
-            np.maximum.reduceat(self._logits, self._offsets[:-1], axis=1), self.sizes, axis=1
-        )
+        top = np.repeat(np.maximum.reduceat(self._logits, self._offsets[:-1], axis=1), self.sizes, axis=1)
         powers = np.exp(self._logits - top)
         powers /= np.repeat(np.add.reduceat(powers, self._offsets[:-1], axis=1), self.sizes, axis=1)
         weights = np.exp(self._log_weights - self._log_weights.max())

@@ -1,4 +1,4 @@
-"""A latent-class model of rows: hidden classes with weights, in each of which the columns are independent.
+"""A latent-class model of rows: hidden classes with weights; within a class the columns are independent.
 
     p(x) = Σ_k w_k·∏_i θ_ki(x_i)
 

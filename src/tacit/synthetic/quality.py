@@ -2,14 +2,14 @@
 
 1. The tables of single columns are measured. They give a noisy number of rows.
 2. Pairs are measured: all of them, or those that differ most from independent columns. With a target, its pairs are
-   measured again with a part of ρ of their own.
+   measured again with a separate part of ρ.
 3. If the noise admits it, a model is fitted, triples that differ most from it are chosen, and they are measured.
 4. A model is fitted to everything (`latent_fit`); rows are drawn from it (`latent_rows`).
 
 `quality_noise` prices steps 1 to 3. Steps 3's fit and 4 are post-processing.
 
-**Time.** A limit of time becomes a limit on the steps of the fits, computed from public numbers and a fixed speed. So it
-never changes what is charged, and no clock that could depend on rows decides anything.
+**Time.** A limit of time becomes a limit on the steps of the fits, computed from public numbers and a fixed speed. So
+it never changes what is charged, and no clock that could depend on rows decides anything.
 
 The constants of `quality_plan` and `latent_fit` were chosen on generated tables: Bayesian networks and latent classes
 of 9 to 15 columns with 2 to 40 codes, and 20,000 rows (`bench/high_dimensional_quality.py` has the generators).
@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,8 @@ from tacit.synthetic.quality_fit import fitted, total_of
 from tacit.synthetic.quality_noise import Columns, Measured, Purse, score, whole_counts
 
 Progress = Callable[[float, str], None]
+_NO_INFORMATION = 1e-3
+"""The information of the class about the columns, in nats, below which the columns are called independent."""
 
 
 def quality_content(
@@ -80,7 +82,7 @@ class _Release:
 
     @property
     def varied(self) -> list[int]:
-        """The columns with at least two codes, or the first column if there are none."""
+        """The columns with at least two codes, or the first column without any."""
         return [column for column, size in enumerate(self.sizes) if size > 1] or [0]
 
     @property
@@ -180,6 +182,6 @@ def quality_model(content: Mapping[str, Any], sizes: tuple[int, ...]) -> Quality
     tables = _in_rows(measured, scale)
     model, total = fitted(tables, sizes, content["seconds"], final=True), max(total_of(tables), 0.0)
     notes = []
-    if sum(size > 1 for size in sizes) > 1 and model.information < 1e-3:
+    if sum(size > 1 for size in sizes) > 1 and model.information < _NO_INFORMATION:
         notes.append("The noise hides all dependences, so the columns are independent.")
     return QualityModel(model, total, tuple(notes))

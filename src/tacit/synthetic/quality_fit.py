@@ -9,7 +9,7 @@ unbiased measure of its error. Noise of a public seed suffices, since this is po
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod, sqrt
+from math import sqrt
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def fitted(
 
 
 class _Speed:
-    """How many classes and steps public numbers admit."""
+    """The classes and steps that public numbers admit."""
 
     def __init__(self, tables: Sequence[NoisyTable], sizes: Sequence[int], seconds: float | None) -> None:
         """Compute the work of one step for one class."""

@@ -1,4 +1,4 @@
-"""What a quality release takes from the rows: noisy tables and private choices of tables, within one ρ.
+"""Noisy tables and private choices of tables, within one ρ: all that a quality release takes from the rows.
 
 Let one unit add at most L = R·scale steps to each table in L1 (`coded_rows`).
 
@@ -8,8 +8,8 @@ variance σ² is L²/2σ²-zCDP, or 2L²/2σ²-zCDP (Canonne, Kamath and Steinke
 
 **Choices.** The score of a table c is s_c = Σ|x_c - q_c| - t_c: its counts x_c against whole numbers q_c, less a whole
 number t_c, both computed from released numbers. By the triangle inequality s_c moves by at most ‖u‖₁ ≤ L if a
-unit is added or removed, and by at most ‖u - v‖₁ ≤ 2L if a unit changes. Both are attained, by a unit whose rows are all
-in one cell where x_c ≥ q_c, and then move to such a cell from one where x_c ≤ q_c. The scores are not monotone. A
+unit is added or removed, and by at most ‖u - v‖₁ ≤ 2L if a unit changes. Both are attained, by a unit whose rows are
+all in one cell where x_c ≥ q_c, and then move to such a cell from one where x_c ≤ q_c. The scores are not monotone. A
 choice by the exponential mechanism at ε₀ has its loss in an interval of length ε₀, so it is ε₀²/8-zCDP
 (`guarantees.prices`).
 
@@ -18,8 +18,8 @@ on earlier outputs only. So the costs add (Bun and Steinke, arXiv:1605.02065v1, 
 that would exceed ρ.
 
 On real bits: counts, q_c, t_c and noise are integers, variances and ε₀ are rationals and the samplers are exact. Floats
-that become q_c are computed by a fit that reads released numbers only and are rounded once, before they meet counts. If a
-processor rounds them differently in two runs, that is chance which does not depend on the rows: q_c is then a
+that become q_c are computed by a fit that reads released numbers only and are rounded once, before they meet counts. If
+a processor rounds them differently in two runs, that is chance which does not depend on the rows: q_c is then a
 randomised function of earlier outputs, which the lemma admits. q_c is at most 2^40 rows in whole, so that scores are
 64-bit integers. No step is skipped or stopped by a clock.
 """

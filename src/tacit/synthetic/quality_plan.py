@@ -1,4 +1,4 @@
-"""How a quality release splits its ρ: by public numbers and by the noisy number of rows.
+"""Split the ρ of a quality release by public numbers and by the noisy number of rows.
 
 The precision of a release is s = N·√(2ρ): a table that had all of ρ would have the number of rows N over the standard
 deviation of a count at s. N is itself noisy, from the tables of single columns that are measured first.
@@ -94,7 +94,7 @@ def number_of_triples(candidates: int, columns: int) -> int:
 
 
 def may_choose(rho: Fraction) -> bool:
-    """Whether a part of ρ is large enough for a choice by the exponential mechanism."""
+    """Return whether a part of ρ is large enough for a choice by the exponential mechanism."""
     return rho > _LEAST_RHO
 
 

@@ -50,8 +50,8 @@ def _cells(rows: Ints, sizes: Ints, pairs: Ints, triples: Ints, places: Ints, i:
         start = pairs[low, high]
         if start >= 0 and rows[r, j] != rows[s, j]:
             for t in range(4):
-                code = rows[r if t == 0 or t == 3 else s, i]
-                other = rows[r if t < 2 else s, j]
+                code = rows[r if t in (0, 3) else s, i]
+                other = rows[r if t < 2 else s, j]  # noqa: PLR2004 - the first two of four
                 places[used, t] = start + (code * sizes[j] + other if i < j else other * sizes[i] + code)
             used += 1
         for k in range(j + 1, width):
@@ -62,8 +62,8 @@ def _cells(rows: Ints, sizes: Ints, pairs: Ints, triples: Ints, places: Ints, i:
             if start < 0:
                 continue
             for t in range(4):
-                code = rows[r if t == 0 or t == 3 else s, i]
-                row = r if t < 2 else s
+                code = rows[r if t in (0, 3) else s, i]
+                row = r if t < 2 else s  # noqa: PLR2004 - as above
                 p = code if x == i else rows[row, x]
                 q = code if y == i else rows[row, y]
                 w = code if z == i else rows[row, z]
