@@ -66,19 +66,26 @@ class Fit:
         self._offsets = (0, *np.cumsum(self.sizes).tolist())
         logs = np.concatenate([np.log(np.maximum(share, 1e-9)) for share in self.starts])
         generator = np.random.default_rng(1)  # public: a fixed start breaks the symmetry of the classes
-        self._logits = logs + _SPREAD * generator.standard_normal((self.classes, logs.size))
-        self._log_weights = np.zeros(self.classes)
+        self._logits = (logs + _SPREAD * generator.standard_normal((self.classes, logs.size))).astype(np.float32)
+        self._log_weights = np.zeros(self.classes, dtype=np.float32)
         wide = self._offsets[-1] <= WIDE
-        self._others = [table for table in self.tables if len(table.columns) > (2 if wide else 0)]
+        self._others = [self._largest_last(table) for table in self.tables if len(table.columns) > (2 if wide else 0)]
         self._target = self._precision = None
         self._singles = [table for table in self.tables if wide and len(table.columns) == 1]
         if wide:
             self._gather([table for table in self.tables if len(table.columns) == 2])  # noqa: PLR2004 - pairs
 
+    def _largest_last(self, table: NoisyTable) -> NoisyTable:
+        """Return the same table with its largest column last, where it costs least."""
+        order = sorted(range(len(table.columns)), key=lambda axis: self.sizes[table.columns[axis]])
+        shape = tuple(self.sizes[column] for column in table.columns)
+        values = table.values.reshape(shape).transpose(order).ravel()
+        return NoisyTable(tuple(table.columns[axis] for axis in order), values, table.variance)
+
     def _gather(self, pairs: Sequence[NoisyTable]) -> None:
         """Write all pairs above the diagonal of one square matrix, with their precisions."""
         codes = self._offsets[-1]
-        self._target, self._precision = np.zeros((codes, codes)), np.zeros((codes, codes))
+        self._target, self._precision = (np.zeros((codes, codes), dtype=np.float32) for _ in range(2))
         for table in pairs:
             rows, columns = (self._place(column) for column in table.columns)
             shape = tuple(self.sizes[column] for column in table.columns)
@@ -94,7 +101,7 @@ class Fit:
         first = [np.zeros_like(value) for value in values]
         second = [np.zeros_like(value) for value in values]
         for step in range(steps):
-            rate = length * 0.5 * (1 + np.cos(np.pi * step / steps))
+            rate = length * 0.5 * (1 + float(np.cos(np.pi * step / steps)))
             for place, slope in enumerate(self._slopes()):
                 first[place] += (1 - _FIRST) * (slope - first[place])
                 second[place] += (1 - _SECOND) * (slope * slope - second[place])
@@ -104,7 +111,9 @@ class Fit:
     def model(self) -> LatentModel:
         """Return the fitted model."""
         weights, chances = self._shares()
-        return LatentModel(weights, tuple(chances[:, self._place(column)].copy() for column in range(len(self.sizes))))
+        exact = [chances[:, self._place(column)].astype(np.float64) for column in range(len(self.sizes))]
+        shares = weights.astype(np.float64)
+        return LatentModel(shares / shares.sum(), tuple(each / each.sum(axis=1, keepdims=True) for each in exact))
 
     def _shares(self) -> tuple[Floats, Floats]:
         """Return the weights and the chances of all columns, from their logarithms."""
@@ -128,8 +137,9 @@ class Fit:
     def _information_slopes(self, weights: Floats, chances: Floats) -> tuple[Floats, Floats]:
         mean = weights @ chances
         logs = np.log(np.maximum(chances, _LEAST)) - np.log(np.maximum(mean, _LEAST))
-        cost = self.alpha * self.total
-        return cost * weights[:, None] * logs, cost * np.einsum("ka,ka->k", chances, logs)
+        cost = np.float32(self.alpha * self.total)
+        logs = logs * cost
+        return weights[:, None] * logs, np.einsum("ka,ka->k", chances, logs)
 
     def _add_pairs(self, weights: Floats, chances: Floats, by_chance: Floats, by_weight: Floats) -> None:
         """Add the derivatives of all pairs."""
@@ -151,8 +161,8 @@ class Fit:
         product = weights[:, None]
         for part in parts[:-1]:
             product = outer(product, part)
-        gap = product.T @ parts[-1] - (table.values / self.total).reshape(product.shape[1], -1)
-        gap *= self.total**2 / table.variance
+        gap = product.T @ parts[-1] - (table.values / self.total).astype(np.float32).reshape(product.shape[1], -1)
+        gap *= np.float32(self.total**2 / table.variance)
         by_last = product @ gap
         by_weight += np.einsum("ka,ka->k", by_last, parts[-1]) / np.maximum(weights, _LEAST)
         by_chance[:, last] += by_last

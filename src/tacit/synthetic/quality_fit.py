@@ -1,10 +1,4 @@
-"""The fit of a quality release: how many classes, how many steps, and how much independence.
-
-The weight α of independence is chosen by thinning: to noisy counts y of variance σ², add noise of variance tσ² for the
-fit, and subtract 1/t of the same noise for the check. The two are independent if the noise is Gaussian (Neufeld,
-Dharamshi, Gao and Witten, arXiv:2301.07276), so the squared distance of the fit to the check, less a constant, is an
-unbiased measure of its error. Noise of a public seed suffices, since this is post-processing.
-"""
+"""The fit of a quality release: how many classes, how many steps, and how much independence."""
 
 from __future__ import annotations
 
@@ -19,8 +13,6 @@ from tacit.synthetic.latent_model import LatentModel
 from tacit.synthetic.pair_fit import on_simplex
 from tacit.synthetic.quality_plan import alpha_of
 
-_THIN = 0.25
-_FACTORS = (3.0, 1.7, 1.0, 0.6, 0.35)
 _PRODUCTS = 2.0e9
 """Multiplications in a second that a limit of time assumes."""
 _STEPS, _TRIAL_STEPS, _LEAST_STEPS = 800, 200, 30
@@ -75,8 +67,6 @@ def fitted(
         return LatentModel(np.ones(1), tuple(share[None, :] for share in shares))
     alpha = alpha_of(sqrt(float(np.median(pairs))))
     speed = _Speed(tables, sizes, seconds)
-    if final:
-        alpha *= _best_factor(tables, sizes, total, alpha, speed)
     classes = speed.classes(_CLASSES if final else _TRIAL_CLASSES)
     fit = Fit(sizes, tables, total, classes, alpha, shares)
     fit.run(speed.steps(_STEPS if final else _TRIAL_STEPS, classes))
@@ -100,30 +90,3 @@ class _Speed:
         if self._seconds is None:
             return wanted
         return max(_LEAST_STEPS, min(wanted, int(self._seconds / 8 * _PRODUCTS / (self._work * classes))))
-
-
-def _best_factor(
-    tables: Sequence[NoisyTable], sizes: tuple[int, ...], total: float, alpha: float, speed: _Speed
-) -> float:
-    """Return the factor of α whose fit is nearest to the check."""
-    generator = np.random.default_rng(2)  # public, see the module
-    first, second = list[NoisyTable](), list[NoisyTable]()
-    for each in tables:
-        noise = generator.standard_normal(each.values.size) * sqrt(each.variance)
-        first.append(NoisyTable(each.columns, each.values + sqrt(_THIN) * noise, each.variance * (1 + _THIN)))
-        second.append(NoisyTable(each.columns, each.values - noise / sqrt(_THIN), each.variance * (1 + 1 / _THIN)))
-    shares, classes = column_shares(first, sizes, total), speed.classes(_TRIAL_CLASSES)
-    losses = []
-    for factor in _FACTORS:
-        fit = Fit(sizes, first, total, classes, alpha * factor, shares)
-        fit.run(speed.steps(_TRIAL_STEPS, classes))
-        losses.append(_loss(fit.model(), second, total))
-    return _FACTORS[int(np.argmin(losses))]
-
-
-def _loss(model: LatentModel, tables: Sequence[NoisyTable], total: float) -> float:
-    loss = 0.0
-    for each in tables:
-        expected = total * model.table(each.columns).ravel()
-        loss += float((expected * (expected - 2 * each.values)).sum()) / each.variance
-    return loss

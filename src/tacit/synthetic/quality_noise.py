@@ -75,7 +75,9 @@ class Purse:
         return self.rho - sum(self.spent, Fraction(0))
 
     def measure(self, columns: Columns, rho: Fraction) -> None:
-        """Measure a table for at most a part of ρ."""
+        """Measure a table for at most a part of ρ; if that is 0 or too small to add noise for, do not measure it."""
+        if rho <= 0:
+            return
         variance = _rounded_up(l2_squared(self.rows, self.neighbours) / (2 * rho))
         if variance > MOST_VARIANCE:
             return

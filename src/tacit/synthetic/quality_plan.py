@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import isqrt, prod, sqrt
+from math import isqrt, prod
 from typing import TypeAlias
 
 Columns: TypeAlias = tuple[int, ...]
@@ -19,7 +19,7 @@ FIRST = Fraction(1, 20)
 """The part of ρ for the first measurement of single columns."""
 CHOICES = Fraction(1, 10)
 """The part of the pairs' or the triples' ρ that choosing them takes, if there are more than are measured."""
-MOST_PAIR, MOST_TRIPLE = 2**16, 2**14
+MOST_PAIR, MOST_TRIPLE = 2**16, 2**12
 """The largest numbers of cells of measured pairs and triples."""
 MOST_CANDIDATES = 400
 """The largest number of triples to choose from; those with the fewest cells are candidates."""
@@ -41,13 +41,13 @@ def shares_of(precision: float, columns: int, *, target: bool) -> Shares:
     rest = 1 - FIRST
     if columns == 1:
         return Shares(rest, Fraction(0), Fraction(0), Fraction(0))
-    again = rest * _between(25.0 * columns / max(precision, 1.0), 0.0, 0.45)
+    again = rest * _between(10.0 * columns / max(precision, 1.0), 0.0, 0.2)
     rest -= again
-    for_target = rest * _between(300.0 * columns / max(precision, 1.0), 0.2, 0.6) if target else Fraction(0)
+    for_target = rest * _between(100.0 * columns / max(precision, 1.0), 0.1, 0.6) if target else Fraction(0)
     rest -= for_target
     triples = Fraction(0)
     if columns > 2:  # noqa: PLR2004 - a triple
-        triples = rest * _between(precision / (4_000.0 * columns) - 0.05, 0.0, 0.5)
+        triples = rest * _between((precision / columns - 600) / 4_000, 0.0, 0.6)
     return Shares(again, for_target, rest - triples, triples)
 
 
@@ -90,7 +90,7 @@ def number_of_pairs(candidates: int, columns: int) -> int:
 
 def number_of_triples(candidates: int, columns: int) -> int:
     """Return how many triples are measured."""
-    return min(candidates, 3 * columns)
+    return min(candidates, 8 * columns)
 
 
 def may_choose(rho: Fraction) -> bool:
@@ -100,4 +100,4 @@ def may_choose(rho: Fraction) -> bool:
 
 def alpha_of(sigma: float) -> float:
     """Return the weight of independence in the fit, for the standard deviation of the counts of pairs, in rows."""
-    return min(0.15 / sqrt(max(sigma, 0.5)), 0.2)
+    return float(min(0.3 * max(sigma, 1e-3) ** -0.7, 0.3))
