@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from fractions import Fraction
+from math import isfinite
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
@@ -52,30 +53,34 @@ _End: TypeAlias = StrictInt | StrictFloat | Day | Moment
 
 
 class Body(BaseModel):
-    """A body without unknown fields, and without characters that no database stores."""
+    """A body without unknown fields, and without characters and numbers that no database stores."""
 
     model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
     def _storable(cls, content: object) -> object:
-        """Refuse lone surrogates and NUL in every text."""
+        """Refuse what JSON in the database cannot hold: lone surrogates, NUL, infinity, NaN, and very deep nesting."""
         if not is_storable(content):
-            raise ValueError("a text has a NUL or a lone surrogate")
+            raise ValueError("a text has a NUL or a lone surrogate, a number is not finite, or it is nested too deeply")
         return content
 
 
-def is_storable(content: object) -> bool:
-    r"""Return whether every text in some content can be stored.
+def is_storable(content: object, depth: int = 50) -> bool:
+    r"""Return whether all texts and numbers in some content can be stored, and it is not nested too deeply.
 
-    >>> is_storable({"a": ["b"]}), is_storable("a\x00"), is_storable(["\ud800"])
-    (True, False, False)
+    >>> is_storable({"a": ["b"]}), is_storable("a\x00"), is_storable(["\ud800"]), is_storable({"q": [float("inf")]})
+    (True, False, False, False)
     """
-    if isinstance(content, str):
-        return "\0" not in content and not any("\ud800" <= letter <= "\udfff" for letter in content)
-    if isinstance(content, Mapping):
-        return all(is_storable(key) and is_storable(part) for key, part in content.items())
-    return all(map(is_storable, content)) if isinstance(content, list) else True
+    match content:
+        case str():
+            return "\0" not in content and not any("\ud800" <= letter <= "\udfff" for letter in content)
+        case float():
+            return isfinite(content)
+        case dict() | list():
+            parts = [*content, *content.values()] if isinstance(content, dict) else content
+            return depth > 0 and all(is_storable(part, depth - 1) for part in parts)
+    return True
 
 
 class Asked(Body):
