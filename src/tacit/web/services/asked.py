@@ -28,6 +28,7 @@ VERBS: tuple[Verb, ...] = get_args(Verb)
 _Text = Annotated[StrictStr, Field(max_length=100_000)]
 _Name = Annotated[StrictStr, Field(min_length=1, max_length=1_000)]
 _Names = Annotated[list[_Name], Field(max_length=50)]
+_MOST_BINS = 10_000
 _Number = StrictInt | StrictFloat
 _Fraction = Annotated[StrictStr, Field(pattern=r"^[0-9]{1,40}/[1-9][0-9]{0,39}$")]
 Amount: TypeAlias = _Number | _Fraction
@@ -105,8 +106,8 @@ class Asked(Body):
     table: _Name | None = Field(None, description="One of several tables.")
     q: _Number | list[_Number] | None = Field(None, description="The ranks of quantile.")
     n: StrictInt | None = Field(None, description="How many values top returns.")
-    bins: StrictInt | Annotated[list[_Number], Field(max_length=10_000)] | None = Field(
-        None, description="Of histogram."
+    bins: Annotated[StrictInt, Field(le=_MOST_BINS)] | Annotated[list[_Number], Field(max_length=_MOST_BINS)] | None = (
+        Field(None, description="Of histogram.")
     )
     sample: StrictBool | None = Field(None, description="Whether std and variance are those of a sample.")
     epsilon: Amount | None = Field(None, description="ε of the whole question.")
