@@ -13,7 +13,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import ip_address
 from time import sleep
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from tacit.errors import (
     BudgetError,
@@ -41,6 +41,7 @@ _KINDS: Final[Mapping[str, type[TacitError]]] = {
 _LARGEST = 500_000_000
 _TRIES, _PAUSE = 4, 1.0
 _FIRST_ERROR = 400
+_FIRST_REDIRECT = 300
 
 
 class Connection:
@@ -49,7 +50,7 @@ class Connection:
     def __init__(self, url: str, token: str, timeout: float) -> None:
         """Check the address; nothing is sent yet."""
         given: object = url
-        parts = urlsplit(given) if isinstance(given, str) else None
+        parts = _split(given) if isinstance(given, str) else None
         if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
             raise bad_value("url", url, "an address such as https://tacit.example.org")
         if parts.scheme == "http" and not _is_loopback(parts.hostname):
@@ -113,9 +114,10 @@ class Connection:
             content = json.loads(text)
         except ValueError:
             content = None
-        return response.status, content if isinstance(content, dict) else {
-            "detail": "The address is not that of a server of tacit."
-        }
+        if isinstance(content, dict) and not _FIRST_REDIRECT <= response.status < _FIRST_ERROR:
+            return response.status, content
+        # a page, or a redirect, which is not followed
+        return max(response.status, _FIRST_ERROR), {"detail": "The address is not that of a server of tacit."}
 
     def _opened(self) -> HTTPConnection:
         host = str(self._parts.hostname)
@@ -132,6 +134,16 @@ def path_of(*parts: str) -> str:
     '/datasets/a%2Fb'
     """
     return "".join(f"/{quote(part, safe='')}" for part in parts)
+
+
+def _split(url: str) -> SplitResult | None:
+    """Return the parts of an address, or None if it or its port is not valid."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
 
 
 def _is_loopback(host: str) -> bool:

@@ -77,10 +77,10 @@ class Identities:
         with self._lock:
             self._known.clear()
 
-    def remembered(self, digest: str) -> Person | None:
+    def remembered(self, key: str) -> Person | None:
         """Return a person who was found lately, and whose credential has not expired."""
         with self._lock:
-            person, until = self._known.get(digest, (None, 0.0))
+            person, until = self._known.get(key, (None, 0.0))
         fresh = person is not None and monotonic() < until and (person.expires is None or now() < person.expires)
         return person if fresh else None
 
@@ -93,7 +93,7 @@ class Identities:
         if row is None or not row.created - SKEW <= now() < row.expires:
             return None
         via: Literal["token", "session"] = "token" if table is TOKENS else "session"
-        return self._remember(digest, Person(row.name, read_role(row.role), via, digest, row.expires))
+        return self._remember(_key(table, digest), Person(row.name, read_role(row.role), via, digest, row.expires))
 
     def vouched(self, name: str) -> Person | None:
         """Return the person whom a proxy names, if there is one."""
@@ -128,23 +128,30 @@ def _nobody(detail: str, hint: str) -> Problem:
 
 
 def _credential(request: Request, identities: Identities) -> tuple[str | None, Callable[[], Person | None] | None]:
-    """Return the hash or name of the request's credential, and what finds its person."""
+    """Return under what the request's credential is remembered, and what finds its person."""
     settings = request.app.state.server.settings
     authorization = request.headers.get("authorization")
     if authorization is not None:
         scheme, _, token = authorization.partition(" ")
         digest = digest_of(token.strip() if scheme.lower() == "bearer" else "")
-        return digest, lambda: identities.find(TOKENS, digest)
+        return _key(TOKENS, digest), lambda: identities.find(TOKENS, digest)
     peer = request.client.host if request.client else ""
     if settings.trust_header and peer in settings.trusted_proxies:
-        name = request.headers.get(settings.trust_header)
-        if name:
+        names = request.headers.getlist(settings.trust_header)
+        if len(names) > 1:
+            raise _nobody("The header of the proxy came twice.", "The proxy must replace what a client sends.")
+        if names and (name := names[0]):
             return f"header {name}", lambda: identities.vouched(name)
     cookie = request.cookies.get(cookie_name(secure=request.state.secure))
     if cookie is None:
         return None, None
     digest = digest_of(cookie)
-    return digest, lambda: identities.find(SESSIONS, digest)
+    return _key(SESSIONS, digest), lambda: identities.find(SESSIONS, digest)
+
+
+def _key(table: Table, digest: str) -> str:
+    """Return under what a worker remembers a credential, so that a token is never taken for a cookie."""
+    return f"{table.name} {digest}"
 
 
 def digest_of(secret: str) -> str:

@@ -90,6 +90,16 @@ class Dataset:
         finally:
             one.leave()
 
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The paths and URLs of the newest policy that could be opened; the file is not looked at."""
+        one = self._open
+        tables = (*one.policy.tables.values(), *one.policy.public.values())
+        sources = [str(table.source) for table in tables] + [str(table.location()) for table in tables]
+        shown = dict.fromkeys(sources, "the source")
+        shown |= {one.ledger.name: "the ledger", str(self.path): self.path.name}
+        return shown | {f"{self.path.parent}/": ""}
+
     def look_again(self) -> None:
         """Check the file at the next use, after this process wrote it."""
         with self._lock:
@@ -204,11 +214,5 @@ class Datasets(Mapping[str, Dataset]):
         """Return the paths and URLs that no response may show, each with what it shows instead."""
         shown: dict[str, str] = {}
         for dataset in self._all.values():
-            with dataset.use() as one:
-                tables = (*one.policy.tables.values(), *one.policy.public.values())
-                sources = [str(table.source) for table in tables]
-                located = [str(table.location()) for table in tables]
-            shown |= dict.fromkeys([*sources, *located], "the source")
-            shown |= {one.ledger.name: "the ledger", str(dataset.path): dataset.path.name}
-            shown |= {f"{dataset.path.parent}/": ""}
+            shown |= dataset.secrets
         return shown

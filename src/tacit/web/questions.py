@@ -6,9 +6,11 @@ A row is found by its person, its dataset and its Idempotency-Key. Its states:
        └──────────┴──► canceled
 
 Only a row that is `running` may become `charging`, in one UPDATE, and only then does the ledger charge. So a question
-is canceled before its charge or not at all. A worker writes the time into its rows every few seconds (`beat`). A row
-that ends nowhere and has no fresh beat belongs to a worker that was killed: it is shown as interrupted, and the charge
-stands if there was one.
+is canceled before its charge or not at all. A key that is sent again after a cancel, an error or a killed worker starts
+a new run of its row, and the run before it can no longer charge.
+
+A worker writes the time into its rows every few seconds (`beat`). A row that ends nowhere and has no fresh beat belongs
+to a worker that was killed: it is shown as interrupted, and the charge stands if there was one.
 """
 
 from __future__ import annotations
@@ -53,6 +55,7 @@ class Question:
     digest: str
     state: str
     worker: str
+    """The worker and the run: a row that is begun again has another one."""
     created: int
     beat: int
     record: int | None = None
@@ -114,7 +117,7 @@ def begin(
         body=text,
         digest=sha256(f"{kind}\n{text}".encode()).hexdigest(),
         state=state,
-        worker=worker,
+        worker=f"{worker}-{secrets.token_hex(6)}",
         created=now(),
         beat=now(),
     )
@@ -159,12 +162,19 @@ def _is_unspent(question: Question) -> bool:
     return bool(content and content.get("unspent"))
 
 
-def move(store: WebStore, question: str, worker: str, before: Sequence[str], after: str) -> bool:
-    """Move a question of a worker from one of some states to another; return False if it is in none of them."""
-    query = update(QUESTIONS).where(QUESTIONS.c.id == question, QUESTIONS.c.state.in_(before))
+def move(store: WebStore, question: Question, before: str, after: str) -> bool:
+    """Move a question of this run from a state to another; return False if it is in another state or run."""
+    query = update(QUESTIONS).where(QUESTIONS.c.id == question.id, QUESTIONS.c.state == before)
     with store.writing() as connection:
-        moved = connection.execute(query.where(QUESTIONS.c.worker == worker).values(state=after, beat=now()))
+        moved = connection.execute(query.where(QUESTIONS.c.worker == question.worker).values(state=after, beat=now()))
         return moved.rowcount > 0
+
+
+def is_of_run(store: WebStore, question: Question) -> bool:
+    """Return whether no other run has started the question again."""
+    query = select(QUESTIONS.c.worker).where(QUESTIONS.c.id == question.id)
+    with store.reading() as connection:
+        return bool(connection.execute(query).scalar() == question.worker)
 
 
 def cancel(store: WebStore, question: Question) -> bool:
@@ -175,9 +185,12 @@ def cancel(store: WebStore, question: Question) -> bool:
 
 
 def finish(
-    connection: Connection, question: str, state: str, status: int, content: Mapping[str, Any], record: int | None
+    connection: Connection, question: Question, state: str, status: int, content: Mapping[str, Any], record: int | None
 ) -> None:
-    """Store the end of a question, in a transaction. A response of more than 5 MB stays in the ledger alone."""
+    """Store the end of a question, in a transaction. A response of more than 5 MB stays in the ledger alone.
+
+    An answer is final. An end without a charge is stored only if no other run has started the question again.
+    """
     text = as_json(dict(content))
     values = {
         "state": state,
@@ -186,12 +199,16 @@ def finish(
         "cost": as_json(content["cost"]) if "cost" in content else None,
         "response": text if len(text) <= _LARGEST_RESPONSE else None,
     }
-    connection.execute(update(QUESTIONS).where(QUESTIONS.c.id == question).values(**values))
+    query = update(QUESTIONS).where(QUESTIONS.c.id == question.id, QUESTIONS.c.state != DONE)
+    if state != DONE and content.get("unspent"):
+        query = query.where(QUESTIONS.c.worker == question.worker)
+    connection.execute(query.values(**values))
 
 
 def drop_queued(store: WebStore, worker: str) -> None:
     """Cancel the questions that a worker has not started, when it stops."""
-    query = update(QUESTIONS).where(QUESTIONS.c.worker == worker, QUESTIONS.c.state == QUEUED)
+    mine = QUESTIONS.c.worker.startswith(f"{worker}-", autoescape=True)
+    query = update(QUESTIONS).where(mine, QUESTIONS.c.state == QUEUED)
     with store.writing() as connection:
         connection.execute(query.values(state=CANCELED))
 

@@ -98,9 +98,14 @@ def transport(scope: MutableMapping[str, Any], settings: ServerSettings) -> tupl
     headers = Headers(scope=scope)
     if peer not in settings.trusted_proxies:
         return peer, scope.get("scheme") == "https"
-    forwarded = [part.strip() for part in headers.get("x-forwarded-for", "").split(",") if part.strip()]
-    scheme = headers.get("x-forwarded-proto", scope.get("scheme", "http")).split(",")[-1].strip()
+    forwarded, schemes = _parts(headers, "x-forwarded-for"), _parts(headers, "x-forwarded-proto")
+    scheme = schemes[-1] if schemes else scope.get("scheme", "http")
     return (forwarded[-1][:64] if forwarded else peer), scheme == "https"
+
+
+def _parts(headers: Headers, name: str) -> list[str]:
+    """Return the parts of a header in all its lines. The proxy adds the last one; a client may send those before."""
+    return [part.strip() for line in headers.getlist(name) for part in line.split(",") if part.strip()]
 
 
 def check_transport(request: Request, settings: ServerSettings) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass
-from functools import cached_property
 
 from tacit.errors import TacitError
 from tacit.web import questions
@@ -36,17 +35,13 @@ class Server:
         return self.workshop.worker
 
     def clean(self, text: str) -> str:
-        """Return a text without the paths and URLs of this server."""
-        return self._secret_text.sub(lambda match: self._shown[match[0]], text) if self._shown else text
-
-    @cached_property
-    def _shown(self) -> dict[str, str]:
-        shown = self.datasets.secrets() | dict.fromkeys(self.store.names, "the database")
-        return {secret: text for secret, text in shown.items() if len(secret) > 1}
-
-    @cached_property
-    def _secret_text(self) -> re.Pattern[str]:
-        return re.compile("|".join(re.escape(each) for each in sorted(self._shown, key=len, reverse=True)))
+        """Return a text without the paths and URLs of this server. It raises no error, also if a policy is broken."""
+        secrets = self.datasets.secrets() | dict.fromkeys(self.store.names, "the database")
+        shown = {secret: text for secret, text in secrets.items() if len(secret) > 1}
+        if not shown:
+            return text
+        pattern = "|".join(re.escape(each) for each in sorted(shown, key=len, reverse=True))
+        return re.sub(pattern, lambda match: shown[match[0]], text)
 
     def close(self) -> None:
         """End the work that runs, drop what waits, and close everything."""

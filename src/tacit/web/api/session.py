@@ -11,7 +11,7 @@ from tacit.web import audit, people, security
 from tacit.web.access import Caller, Role, route
 from tacit.web.access import router as guarded
 from tacit.web.api.common import Reply, TheServer, json_response
-from tacit.web.attempts import check_attempts, forget_failures, note_failure
+from tacit.web.attempts import count_attempt, forget_failures
 from tacit.web.credentials import Person, digest_of, end_session, start_session
 from tacit.web.passwords import matches
 from tacit.web.problems import Problem
@@ -56,10 +56,9 @@ def me_content(server: Server, person: Person) -> dict[str, object]:
 
 def sign_in(server: Server, name: str, password: str, address: str) -> tuple[str, Person]:
     """Return the secret of a new session and its person; raise a problem for a wrong password or too many attempts."""
-    check_attempts(server.store, name, address)
+    count_attempt(server.store, name, address)
     found = people.role_and_password(server.store, name)
     if not matches(None if found is None else found[1], password) or found is None:
-        note_failure(server.store, name, address)
         audit.note(server.store, name, "sign in", outcome="refused")
         raise Problem(401, "wrong-password", "The name or the password is wrong.", hint="Check both, then try again.")
     forget_failures(server.store, name, address)

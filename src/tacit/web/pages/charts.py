@@ -39,7 +39,7 @@ def chart_of(server: Server, question: Question, theme: str) -> Chart | None:
     try:
         found = _drawn(server, question, theme)
     except (TacitError, Problem):
-        found = None
+        return None  # it may have one later
     with _LOCK:
         _KEPT[key] = found
         while len(_KEPT) > _MOST:

@@ -20,6 +20,7 @@ from tacit.web.pages.page import first, form_of, page_router, render
 from tacit.web.problems import Problem
 from tacit.web.server import Server
 from tacit.web.services import catalog, ledgers
+from tacit.web.services.asked import is_storable
 from tacit.web.tables import QUESTIONS
 
 router = page_router()
@@ -104,7 +105,7 @@ def _receipts(text: str) -> list[dict[str, Any]]:
         found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
-    if isinstance(found, dict):
+    if isinstance(found, dict) and is_storable(found):
         return [found["receipt"] if isinstance(found.get("receipt"), dict) else found]
     raise Problem(422, "invalid", "This is not a receipt.", hint="Paste the whole file, which is JSON.")
 

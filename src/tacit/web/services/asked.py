@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from fractions import Fraction
+from math import isfinite
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
@@ -27,6 +28,7 @@ VERBS: tuple[Verb, ...] = get_args(Verb)
 _Text = Annotated[StrictStr, Field(max_length=100_000)]
 _Name = Annotated[StrictStr, Field(min_length=1, max_length=1_000)]
 _Names = Annotated[list[_Name], Field(max_length=50)]
+_MOST_BINS = 10_000
 _Number = StrictInt | StrictFloat
 _Fraction = Annotated[StrictStr, Field(pattern=r"^[0-9]{1,40}/[1-9][0-9]{0,39}$")]
 Amount: TypeAlias = _Number | _Fraction
@@ -52,30 +54,34 @@ _End: TypeAlias = StrictInt | StrictFloat | Day | Moment
 
 
 class Body(BaseModel):
-    """A body without unknown fields, and without characters that no database stores."""
+    """A body without unknown fields, and without characters and numbers that no database stores."""
 
     model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
     def _storable(cls, content: object) -> object:
-        """Refuse lone surrogates and NUL in every text."""
+        """Refuse what JSON in the database cannot hold: lone surrogates, NUL, infinity, NaN, and very deep nesting."""
         if not is_storable(content):
-            raise ValueError("a text has a NUL or a lone surrogate")
+            raise ValueError("a text has a NUL or a lone surrogate, a number is not finite, or it is nested too deeply")
         return content
 
 
-def is_storable(content: object) -> bool:
-    r"""Return whether every text in some content can be stored.
+def is_storable(content: object, depth: int = 50) -> bool:
+    r"""Return whether all texts and numbers in some content can be stored, and it is not nested too deeply.
 
-    >>> is_storable({"a": ["b"]}), is_storable("a\x00"), is_storable(["\ud800"])
-    (True, False, False)
+    >>> is_storable({"a": ["b"]}), is_storable("a\x00"), is_storable(["\ud800"]), is_storable({"q": [float("inf")]})
+    (True, False, False, False)
     """
-    if isinstance(content, str):
-        return "\0" not in content and not any("\ud800" <= letter <= "\udfff" for letter in content)
-    if isinstance(content, Mapping):
-        return all(is_storable(key) and is_storable(part) for key, part in content.items())
-    return all(map(is_storable, content)) if isinstance(content, list) else True
+    match content:
+        case str():
+            return "\0" not in content and not any("\ud800" <= letter <= "\udfff" for letter in content)
+        case float():
+            return isfinite(content)
+        case dict() | list():
+            parts = [*content, *content.values()] if isinstance(content, dict) else content
+            return depth > 0 and all(is_storable(part, depth - 1) for part in parts)
+    return True
 
 
 class Asked(Body):
@@ -100,8 +106,8 @@ class Asked(Body):
     table: _Name | None = Field(None, description="One of several tables.")
     q: _Number | list[_Number] | None = Field(None, description="The ranks of quantile.")
     n: StrictInt | None = Field(None, description="How many values top returns.")
-    bins: StrictInt | Annotated[list[_Number], Field(max_length=10_000)] | None = Field(
-        None, description="Of histogram."
+    bins: Annotated[StrictInt, Field(le=_MOST_BINS)] | Annotated[list[_Number], Field(max_length=_MOST_BINS)] | None = (
+        Field(None, description="Of histogram.")
     )
     sample: StrictBool | None = Field(None, description="Whether std and variance are those of a sample.")
     epsilon: Amount | None = Field(None, description="ε of the whole question.")

@@ -85,8 +85,7 @@ def ask(server: Server, person: Person, dataset: str, body: Body, key: str | Non
         return stored(server, begun.question)
     server.workshop.track(begun.question.id)
     try:
-        gate = charged_gate(server, begun.question) if begun.again else None
-        return carry_out(server, begun.question, body, gate)
+        return carry_out(server, begun.question, body, _gate(server, begun))
     finally:
         server.workshop.untrack(begun.question.id)
 
@@ -105,11 +104,39 @@ def read_body(question: Question) -> Body:
     return _BODIES[question.kind].model_validate_json(question.body)
 
 
-def charged_gate(server: Server, question: Question) -> Callable[[], None] | None:
-    """Return a gate that refuses to charge, if the ledger was charged under this key before; else None."""
+def _gate(server: Server, begun: questions.Begun) -> Callable[[], None]:
+    """Return a gate that lets the run of a row charge, unless another run has started it again or charged its key."""
+    is_open = False
+
+    def gate() -> None:
+        nonlocal is_open
+        if is_open:
+            return
+        if not questions.is_of_run(server.store, begun.question):
+            raise _taken_over()
+        if begun.again:
+            _check_uncharged(server, begun.question)
+        is_open = True
+
+    return gate
+
+
+def _taken_over() -> Problem:
+    return Problem(
+        409,
+        "in-progress",
+        "The question with this Idempotency-Key was started again.",
+        hint="Try again with the same key; the answer is charged once.",
+        headers={"Retry-After": "1"},
+    )
+
+
+def _check_uncharged(server: Server, question: Question) -> None:
+    """Raise a problem if an earlier run was charged under this key."""
     with server.datasets[question.dataset].use() as one:
         charged = one.ledger.charged_as(question.person, question.key)
-    return None if charged is None else _interrupted
+    if charged is not None:
+        _interrupted()
 
 
 def _interrupted() -> None:
@@ -186,7 +213,7 @@ def _store_end(server: Server, question: Question, body: Body, state: str, statu
     outcome = "answered" if state == questions.DONE else str(content.get("type", state)).removeprefix("urn:tacit:")
     try:
         with server.store.writing() as connection:
-            questions.finish(connection, question.id, state, status, content, record)
+            questions.finish(connection, question, state, status, content, record)
             audit.write(
                 connection,
                 question.person,
@@ -256,7 +283,7 @@ def _job(server: Server, begun: questions.Begun, body: Body) -> None:
     """Answer a question in a thread, unless it was canceled; its end is stored at a multiple of the quantum."""
     question, started = begun.question, time.monotonic()
     try:
-        if not questions.move(server.store, question.id, server.worker, [questions.QUEUED], questions.RUNNING):
+        if not questions.move(server.store, question, questions.QUEUED, questions.RUNNING):
             return
         carry_out(server, question, body, _job_gate(server, begun), started)
     except TacitError as error:
@@ -268,17 +295,13 @@ def _job(server: Server, begun: questions.Begun, body: Body) -> None:
 def _job_gate(server: Server, begun: questions.Begun) -> Callable[[], None]:
     """Return a gate that lets a job charge once it can no longer be canceled."""
     question = begun.question
-    before = charged_gate(server, question) if begun.again else None
-    is_open = False
+    before, is_open = _gate(server, begun), False
 
     def gate() -> None:
         nonlocal is_open
-        if before is not None:
-            before()
-        if not is_open and not questions.move(
-            server.store, question.id, server.worker, [questions.RUNNING], questions.CHARGING
-        ):
+        if not is_open and not questions.move(server.store, question, questions.RUNNING, questions.CHARGING):
             raise CanceledError("The question was canceled before its charge.")
+        before()
         is_open = True
 
     return gate

@@ -152,6 +152,9 @@ def save(server: Server, person: Person, name: str, draft: Mapping[str, Any]) ->
         opening.open_policy(policy, accept=bool(draft["accept"])).close()  # which records what was accepted
     except TacitError:
         _replace(dataset.path, content.decode("utf-8", "replace"))
+        audit.note(
+            server.store, person.name, "save policy", dataset=name, detail=version_of(content), outcome="restored"
+        )
         raise
     dataset.look_again()
     return show(server, name)
