@@ -17,6 +17,7 @@ from tacit.engines.source import declared_at
 from tacit.errors import (
     NOTHING_SPENT,
     BudgetError,
+    CanceledError,
     ColumnNotFoundError,
     ColumnValueError,
     CommitError,
@@ -58,6 +59,7 @@ EXAMPLES: list[TacitError] = [
     UnusedOptionError("--k", "with --draft"),
     NoSourceError("The file 'survy.csv' does not exist.", hint="Check its name."),
     RefusedError("The query selects rows."),
+    CanceledError("The question was canceled before its charge."),
     BudgetError("Too little is left."),
     SizeChangedError(),
     TimeLimitError(60, charged=True),

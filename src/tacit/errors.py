@@ -15,6 +15,7 @@
     │   ├── UnusedOptionError        an option has no effect in this call
     │   └── NoSourceError            a source does not exist or cannot be opened; also a SourceError
     ├── RefusedError             there is no private answer to the query
+    │   └── CanceledError            a question was canceled before its charge
     ├── BudgetError              the query is valid, but the budget left is too small
     ├── SourceError              the engine that holds the data failed; the message is constant
     │   ├── LedgerError              the ledger cannot be read or written, or is corrupt
@@ -253,6 +254,10 @@ class UnusedOptionError(InvalidError):
 
 class RefusedError(TacitError):
     """There is no private answer to the query."""
+
+
+class CanceledError(RefusedError):
+    """A question was canceled before its charge."""
 
 
 class BudgetError(TacitError):

@@ -127,6 +127,12 @@ def test_given_values_are_in_every_row(rows: SyntheticRows) -> None:
     assert abs(frame()["smokes"].mean() - real) > 0.1
 
 
+def test_no_single_row_is_drawn_for_most_given_rows(db: Database) -> None:
+    for _ in range(4):
+        made = db.synthesize(bins=BINS, target="smokes", **COST).sample(1_000, given={"sex": "F"})
+        assert len(set(zip(made["age"], made["town"], made["day"], strict=True))) > 100
+
+
 def test_constraints_hold_for_every_row(db: Database) -> None:
     rules = ["age >= 18 OR income = 0 OR income IS NULL", "sex IS NOT NULL"]
     rows = db.synthesize(400, bins={**BINS, "income": [0, 1, 30_000, 100_000]}, constraints=rules, **COST)

@@ -64,8 +64,8 @@ def test_the_api_does_what_its_description_says(site: Site, name: str) -> None:
     sent = fuzz(site, name, 5 * EXAMPLES)
     statuses = Counter(status for (_, status), count in sent.items() for _ in range(count))
     assert sum(statuses.values()) > 100
-    assert statuses[200] > 10
-    assert statuses[422] > 10
+    assert statuses[200] > 5
+    assert statuses[422] > 5, "some requests that do not fit the description, so that its problems are checked"
 
 
 @pytest.mark.long

@@ -27,7 +27,7 @@ def shrunk(matrix: Floats, variance: float, rows: int, columns: int) -> tuple[Fl
 
     >>> estimate, _ = shrunk(np.array([[3.0, 0.0], [0.0, 1.0]]), 1.0, 2, 2)
     >>> estimate.round(1).tolist()
-    [[2.2, 0.0], [0.0, 0.0]]
+    [[1.8, 0.0], [0.0, 0.6]]
     """
     free = rows * columns
     energy = float((matrix**2).sum())

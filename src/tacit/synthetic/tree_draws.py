@@ -27,6 +27,8 @@ from tacit.synthetic.pair_tables import Columns
 CANDIDATES, LARGEST_PART = 40_000, 2**16
 _PASSES, _FACTOR_PASSES, _MOST_RATIO, _LEAST, _REST = 2, 6, 8.0, 1e-12, 1e-3
 _SMALLEST_PART, _PARTS, _OFTEN, _MOST_WEIGHT = 100, 32, 16, 1e9
+_COMMON = 0.999
+"""With given codes, the largest of this share of the weights replaces larger ones; one row could have most weight."""
 
 
 @dataclass(slots=True)
@@ -122,6 +124,7 @@ class TreeLaw:
             logs = np.zeros(len(rows))
             for table, place in self._places(rows).items():
                 logs += self._factors[table][place]
+            logs = np.minimum(logs, np.quantile(logs, _COMMON))
             drawn.append(rows[_picked(np.exp(logs - logs.max()), part, generator)])
         return concatenated(drawn)[generator.permutation(n)]
 

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, cast
 
 from tacit.database import Database
-from tacit.errors import RefusedError, TacitError
+from tacit.errors import CanceledError, RefusedError, TacitError
 from tacit.ledger import Ledger, Request, Ticket
 from tacit.query.results.release import Release
 from tacit.web import audit, problems, quantum, questions
@@ -188,10 +188,6 @@ def carry_out(
         quantum.block(started, server.settings.quantum)
     _store_end(server, question, body, state, status, content)
     return status, content
-
-
-class CanceledError(RefusedError):
-    """A question was canceled before its charge."""
 
 
 def _released(database: Database, body: Body, request: str) -> Content:
