@@ -72,6 +72,7 @@ def trees(case: Case, groups: int, claimed: float = 1.0) -> Trees:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SAME)
 def test_values_are_the_same_and_intervals_close(name: str) -> None:
     made = trees(CASES[name], 6)
@@ -126,6 +127,7 @@ def hits(name: str, groups: int, claimed: float = 1.0) -> int:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", ["median, evenly spread", "units with several rows", "Gaussian, evenly spread", *NARROWER]
 )
