@@ -25,6 +25,7 @@ def people(rows: int, seed: int) -> dict[str, list[object]]:
     }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("require", [tc.KAnonymity(4), tc.LDiversity(2), tc.TCloseness(0.4)])
 def test_best_has_the_least_loss_of_all_methods_and_names_the_winner(seed: int, require: Model) -> None:

@@ -33,6 +33,7 @@ def filled(path: Path, values: list[str], times: int = 1) -> str:
     return str(path)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("values", ALIKE.values(), ids=ALIKE)
 @pytest.mark.parametrize("times", [1, 3])
 def test_values_that_a_database_tells_apart_are_different_classes(

@@ -53,7 +53,8 @@ def _answers(rows: dict[str, list[Any]], require: tuple[Any, ...], **options: An
 
 
 def _forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let kernels run in Python that other tests have used compiled."""
+    """Let kernels run in Python that other tests have used compiled, or often."""
+    monkeypatch.setattr(kernels, "_SPENT", defaultdict(float))
     for module in (kernels, optimal):
         monkeypatch.setattr(module, "COMPILED", set())
 
@@ -104,7 +105,6 @@ def test_a_first_try_does_not_import_the_compiler() -> None:
 
 def test_a_kernel_that_takes_long_in_all_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     _forget(monkeypatch)
-    monkeypatch.setattr(kernels, "_SPENT", defaultdict(float))
     assert kernels.is_plain(walk, 60, 30, 100)
     with kernels.running(walk, plain=True):
         pass

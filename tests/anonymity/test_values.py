@@ -114,6 +114,7 @@ KINDS: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("values", HARD.values(), ids=HARD)
 @pytest.mark.parametrize("kind", ["columns", "pandas"])
 def test_what_is_handed_out_is_as_diverse_as_what_was_checked(tmp_path: Path, values: list[Any], kind: str) -> None:

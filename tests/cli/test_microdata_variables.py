@@ -56,6 +56,7 @@ def write(folder: Path, name: str, content: bytes) -> None:
     (folder / SECRET / name).write_bytes(content)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", ["check", "anonymize", "attack"])
 @pytest.mark.parametrize(
     ("name", "quasi"),

@@ -176,6 +176,7 @@ def test_the_joins_on_spark_are_some_of_all() -> None:
     assert set(ON_SPARK) < set(SOURCES)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "source"), [*joins_of("duckdb"), *joins_of("postgres"), *joins_of("spark")])
 def test_joins_are_what_nested_loops_give_on_every_engine(
     joins: Callable[[str], Joins], name: str, source: str

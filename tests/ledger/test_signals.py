@@ -79,6 +79,7 @@ def query_with_signal(db: Database, step: str, number: int) -> None:
     db.sql("SELECT count(*) AS n FROM people", epsilon=0.25)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)

@@ -34,6 +34,7 @@ def privately(scale: Fraction) -> Sample:
     return np.concatenate(parts).astype(np.int64)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("draw", "scale"), [(openly, scale) for scale in SCALES] + [(privately, scale) for scale in SCALES[::2]]
 )

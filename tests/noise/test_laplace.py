@@ -45,6 +45,7 @@ def by_groups(scale: Fraction, size: int) -> Sample:
     return discrete_laplace(scale, size).astype(np.int64)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("draw", "scale"), [(by_groups, scale) for scale in SCALES] + [(by_digits, scale) for scale in SCALES[::2]]
 )

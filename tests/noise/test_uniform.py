@@ -55,6 +55,7 @@ def test_a_value_is_at_least_zero_and_below_n(n: int, seed: int) -> None:
     assert 0 <= below_integer(n, Scripted(rest=seeded(seed))) < n
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("n", "size"), [(2, 1 << 20), (3, 1 << 20), (10, 1 << 17), (100, 1 << 17), (10**9 + 7, 1 << 17), (10**40, 1 << 17)]
 )

@@ -118,7 +118,7 @@ def test_a_clock_that_jumps_lets_no_key_charge_twice(site: Site, monkeypatch: py
     def slow_charge(*arguments: Any) -> Any:  # noqa: ANN401 - as charge
         before.wait()
         ticket = charge(*arguments)
-        after.wait()  # charged, and not answered yet
+        after.wait()  # charged, before the answer
         return ticket
 
     monkeypatch.setattr(GatedLedger, "charge", slow_charge)

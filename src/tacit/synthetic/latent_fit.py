@@ -85,12 +85,13 @@ class Fit:
     def _gather(self, pairs: Sequence[NoisyTable]) -> None:
         """Write all pairs above the diagonal of one square matrix, with their precisions."""
         codes = self._offsets[-1]
-        self._target, self._precision = (np.zeros((codes, codes), dtype=np.float32) for _ in range(2))
+        target, precision = (np.zeros((codes, codes), dtype=np.float32) for _ in range(2))
         for table in pairs:
             rows, columns = (self._place(column) for column in table.columns)
             shape = tuple(self.sizes[column] for column in table.columns)
-            self._target[rows, columns] = table.values.reshape(shape) / self.total
-            self._precision[rows, columns] = self.total**2 / table.variance
+            target[rows, columns] = table.values.reshape(shape) / self.total
+            precision[rows, columns] = self.total**2 / table.variance
+        self._target, self._precision = target, precision
 
     def _place(self, column: int) -> slice:
         return slice(self._offsets[column], self._offsets[column + 1])

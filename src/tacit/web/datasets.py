@@ -92,7 +92,7 @@ class Dataset:
 
     @property
     def secrets(self) -> dict[str, str]:
-        """The paths and URLs of the newest policy that could be opened; the file is not looked at."""
+        """The paths and URLs of the newest policy that could be opened; the file is not read again."""
         one = self._open
         tables = (*one.policy.tables.values(), *one.policy.public.values())
         sources = [str(table.source) for table in tables] + [str(table.location()) for table in tables]

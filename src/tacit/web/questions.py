@@ -55,7 +55,7 @@ class Question:
     digest: str
     state: str
     worker: str
-    """The worker and the run: a row that is begun again has another one."""
+    """The worker and the run, which is a new one if the row is started again."""
     created: int
     beat: int
     record: int | None = None

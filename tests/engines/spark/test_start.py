@@ -172,6 +172,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], str
     return dict(zip(ON_A_TERMINAL, json.loads(done.stdout), strict=True))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("words", "begins"), ON_A_TERMINAL.items())
 def test_a_terminal_is_told_that_spark_is_being_started(
     words: tuple[str, ...], begins: str, shown: dict[tuple[str, ...], str]

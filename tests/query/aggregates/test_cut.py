@@ -317,6 +317,7 @@ def drawn(plan: Plan, terms: Price, exact: Sequence[Sequence[int]], seed: int) -
         ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cost", COSTS)
 @pytest.mark.parametrize(
     "query", ["SELECT count(*) AS n, sum(r) AS s FROM t", "SELECT count(*) AS n, sum(x) AS s, avg(x) AS a FROM t"]

@@ -70,6 +70,7 @@ def chances(law: NoiseLaw, most: int) -> dict[int, float]:
         return {k: float(w / total) for k, w in weights.items()}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 @pytest.mark.parametrize("amount", [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(20)])
 @pytest.mark.parametrize("bits", [0, 3])

@@ -52,6 +52,7 @@ CASES = [(ask, bundles_of(ask, TABLE)[0]) for ask in (COUNT, WHOLE, REAL, THIRDS
 CASES += [(ask, shared(WHOLE)) for ask in (COUNT, WHOLE)] + [(ask, shared(REAL)) for ask in (COUNT, REAL)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("law", LAWS, ids=["laplace", "gaussian", "wide"])
 @pytest.mark.parametrize(("ask", "bundle"), CASES)
 @given(data=st.data(), confidence=CONFIDENCES)

@@ -72,24 +72,23 @@ def trees(case: Case, groups: int, claimed: float = 1.0) -> Trees:
     )
 
 
-FAR = 12
-"""Of 40 groups, so many may differ. 2 of 150 did at worst; at twice that rate, 13 of 40 have a chance of 2e-11."""
-
-
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SAME)
 def test_values_are_the_same_and_intervals_close(name: str) -> None:
-    """In a few noisy trees the two ways of computing an interval differ by more than 3 % of its width."""
-    made = trees(CASES[name], 40)
-    bins = bins_of(made.case.value.kind, made.case.bounds)
-    wider = narrower = 0
+    """Check all estimates, and that the intervals of more than half of 16 groups agree.
+
+    Intervals of both kinds hold alike, but noise near an edge makes them differ in up to 2 of 100 groups (31 of 12,240
+    in a trial). Nine of 16 then differ with probability 6e-12.
+    """
+    made = trees(CASES[name], 16)
+    bins, close = bins_of(made.case.value.kind, made.case.bounds), 0
     for kept, dropped in zip(made.kept, made.dropped, strict=True):
         assert made.statistic.estimate(made.case.ask, dropped) == made.statistic.estimate(made.case.ask, kept)
         ends, found = made.interval(kept, 0.95), made.interval(dropped, 0.95)
         near = 0.03 * (ends[1] - ends[0]) + 1.5 * 2.0**bins.exponent
-        wider += found[0] < ends[0] - near or ends[1] + near < found[1]
-        narrower += ends[0] + near < found[0] or found[1] < ends[1] - near
-    assert wider <= FAR
-    assert narrower <= FAR or name in NARROWER
+        within = ends[0] - near <= found[0] and found[1] <= ends[1] + near
+        close += within and (name in NARROWER or (found[0] <= ends[0] + near and ends[1] - near <= found[1]))
+    assert close > 8
 
 
 @pytest.mark.parametrize("function", ["min", "max"])
@@ -131,6 +130,7 @@ def hits(name: str, groups: int, claimed: float = 1.0) -> int:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", ["median, evenly spread", "units with several rows", "Gaussian, evenly spread", *NARROWER]
 )

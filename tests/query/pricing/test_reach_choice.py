@@ -120,6 +120,7 @@ def longest_range(choice: ReachChoice, kinds: list[Unit], most: int, relation: N
 CASES = list(product(RELATIONS, (False, True), (False, True), (1, 4, 12)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("relation", "fixed", "shares", "groups"), CASES)
 def test_the_privacy_loss_is_in_an_interval_of_length_epsilon(
     relation: Neighbours, groups: int, *, fixed: bool, shares: bool
@@ -140,6 +141,7 @@ def test_so_it_is_for_other_targets(relation: Neighbours, spend: Fraction) -> No
         assert longest_range(choice, COUNTED, 3, relation, ReachChoice.exponents) <= choice.epsilon
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("caution", [Fraction(0), Fraction(1, 3), Fraction(1)])
 @pytest.mark.parametrize(("kinds", "most"), [(COUNTED, 4), (SHARED, 3)])
 @pytest.mark.parametrize("relation", RELATIONS)

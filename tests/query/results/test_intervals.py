@@ -181,6 +181,7 @@ def test_counts_and_sums_are_covered_exactly_as_often_as_they_say(law: Law, scal
             assert covered - float(p[np.abs(k) == high - 1000].sum()) < confidence  # one step less would not do
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 @pytest.mark.parametrize("scale", [0.05, 0.2, 0.5, 1.0, 2.0, 5.0, 12.0])
 def test_the_test_that_averages_invert_rejects_the_truth_no_more_often_than_it_says(law: Law, scale: float) -> None:

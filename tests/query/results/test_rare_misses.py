@@ -115,6 +115,7 @@ def tree_noise(bins: int, law: Law) -> TreeNoise:
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 @pytest.mark.parametrize("bins", [5, 121, 700])
 @pytest.mark.parametrize("q", [0.0, 0.5, 0.9])

@@ -179,6 +179,7 @@ RANGED = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("term", RANGED)
 def test_proved_ranges_hold_for_all_dates_within_and_beyond_the_bounds(term: str) -> None:
     expression = translated(term, table(**NARROW), bounded=True)
@@ -193,6 +194,7 @@ def test_proved_ranges_hold_for_all_dates_within_and_beyond_the_bounds(term: str
         assert tuple(map(float, ends)) == (min(numbers), max(numbers)) or term.startswith(("extract(month", "a - (b"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("term", RANGED)
 def test_within_the_bounds_no_value_is_clipped(term: str) -> None:
     raw, bounded = (translated(term, table(**NARROW), bounded=bounded) for bounded in (False, True))

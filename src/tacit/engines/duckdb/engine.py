@@ -138,7 +138,7 @@ class DuckDBEngine(StatementEngine):
             run(f"CREATE OR REPLACE TEMP TABLE {_FOUND} AS {first.sql}", parameters_of(first, secret))
             units = self._arrays(f"SELECT rowid, CAST(s0 AS BIGINT) FROM {_FOUND} ORDER BY rowid")  # noqa: S608 - built here
             numbers, counts = units.values()
-            chosen, found = choose(counts), FoundGroups(first)
+            chosen, found = np.asarray(choose(counts)), FoundGroups(first)
             if np.any(chosen[1:] < chosen[:-1]):  # a copy would need memory for each group
                 chosen = np.sort(chosen)
             del units, counts  # of all groups; only the chosen ones are needed below
