@@ -58,8 +58,8 @@ class Fit:
     _offsets: tuple[int, ...] = field(init=False)
     _singles: list[NoisyTable] = field(init=False)
     _others: list[NoisyTable] = field(init=False)
-    _target: Floats | None = field(init=False)
-    _precision: Floats | None = field(init=False)
+    _target: npt.NDArray[np.float32] | None = field(init=False)
+    _precision: npt.NDArray[np.float32] | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Start near independent columns."""
