@@ -1,171 +1,172 @@
-"""The quality mode: what it takes from rows against brute force, its price, its fit and its draws."""
+"""A quality release from rows to synthetic rows: its cost, its edges, and that fits read released numbers only."""
 
 from __future__ import annotations
 
 import json
 from fractions import Fraction
-from itertools import product
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tacit.arrays import Ints
-from tacit.errors import InternalError
 from tacit.guarantees.events import Neighbours
 from tacit.synthetic.coded_rows import ArrayRows
-from tacit.synthetic.latent_model import LatentModel
-from tacit.synthetic.latent_rows import draw_rows
 from tacit.synthetic.quality import QualityModel, quality_content, quality_model
-from tacit.synthetic.quality_noise import Purse, bounded_range, l1, l2_squared, score, whole_counts
 
-RELATIONS: list[Neighbours] = ["add/remove", "change one"]
-SIZES, REACH, SCALE = (2, 3), 2, 4
-CELLS = [(a, b) for a in range(SIZES[0]) for b in range(SIZES[1])]
+SIZES = (3, 2, 1, 4, 2)
 
 
-def rows_of(rows: list[tuple[tuple[int, int], int]]) -> ArrayRows:
-    codes = np.array([codes for codes, _ in rows], dtype=np.uint16).reshape(len(rows), len(SIZES))
-    weights = np.array([weight for _, weight in rows], dtype=np.int64)
-    return ArrayRows(codes, weights, SIZES, scale=SCALE, reach=REACH)
-
-
-Rows: TypeAlias = list[tuple[tuple[int, int], int]]
-
-
-def units() -> list[Rows]:
-    """Return the rows that one unit may add: none, one, or several whose weights add up to reach times scale."""
-    whole = REACH * SCALE
-    pairs: list[Rows] = [[(a, whole // 2), (b, whole - whole // 2)] for a in CELLS for b in CELLS]
-    single: list[Rows] = [[(cell, weight)] for cell in CELLS for weight in (SCALE, whole)]
-    return [[], *single, *pairs]
-
-
-def table_rows(count: int, seed: int) -> tuple[ArrayRows, Ints]:
-    """Return made-up rows of four columns: the first three depend on each other."""
+def dependent(n: int, seed: int = 5) -> Ints:
     random = np.random.default_rng(seed)
-    a = random.integers(0, 3, count)
-    b = np.where(random.random(count) < 0.7, a, random.integers(0, 3, count))
-    c = np.where(random.random(count) < 0.8, (a + b) % 2, random.integers(0, 2, count))
-    codes = np.stack([a, b, c, random.integers(0, 5, count)], axis=1).astype(np.uint16)
-    return ArrayRows(codes, np.ones(count, dtype=np.int64), (3, 3, 2, 5)), codes.astype(np.int64)
+    first = random.integers(0, 3, n)
+    second = np.where(random.random(n) < 0.8, first % 2, random.integers(0, 2, n))
+    fourth = np.where(random.random(n) < 0.7, first + second, random.integers(0, 4, n))
+    last = second ^ (random.random(n) < 0.1)
+    return np.stack([first, second, np.zeros(n, dtype=np.int64), fourth, last], axis=1)
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_tables_and_scores_move_as_far_as_stated(relation: Neighbours) -> None:
-    """All units beside fixed rows, for each table, against several predictions."""
-    rest, random = [((0, 1), 3), ((1, 2), 8)], np.random.default_rng(3)
-    pairs = [([], unit) for unit in units()] if relation == "add/remove" else list(product(units(), units()))
-    squared = moved = 0
-    for columns in ((0,), (1,), (0, 1)):
-        cells = int(np.prod([SIZES[column] for column in columns]))
-        predictions = [np.zeros(cells, dtype=np.int64), random.integers(0, 12, cells)]
-        for before, after in pairs:
-            one, other = (rows_of(rest + unit).counts(columns) for unit in (before, after))
-            squared = max(squared, int(((one - other) ** 2).sum()))
-            for predicted in predictions:
-                moved = max(moved, abs(score(one, predicted, 5) - score(other, predicted, 5)))
-    assert squared == l2_squared(rows_of(rest), relation)
-    assert moved <= l1(rows_of(rest), relation)
-    assert moved >= REACH * SCALE
+def coded(rows: Ints, sizes: tuple[int, ...] = SIZES, scale: int = 1, reach: int = 1) -> ArrayRows:
+    return ArrayRows(rows.astype(np.uint16), np.full(len(rows), scale), sizes, scale=scale, reach=reach)
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("rho", [Fraction(1, 10**6), Fraction(1, 50), Fraction(3)])
-def test_the_draws_of_a_release_cost_at_most_rho(
-    relation: Neighbours, rho: Fraction, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The price is added up from what was really drawn: variances and the ε of choices."""
-    rows, _ = table_rows(400, 1)
-    costs: list[Fraction] = []
-    measure, choose = Purse.measure, Purse.choose
-
-    def measured(self: Purse, columns: tuple[int, ...], part: Fraction) -> None:
-        before = len(self.measured)
-        measure(self, columns, part)
-        costs.extend(l2_squared(rows, relation) / (2 * table.variance) for table in self.measured[before:])
-
-    def chosen(self: Purse, scores: list[int], part: Fraction) -> int:
-        costs.append(bounded_range(part) ** 2 / 8)
-        return choose(self, scores, part)
-
-    monkeypatch.setattr(Purse, "measure", measured)
-    monkeypatch.setattr(Purse, "choose", chosen)
-    content = quality_content(rows, rows.sizes, rho=rho, neighbours=relation, target=2)
-    assert 0.9 * rho < sum(costs) <= rho
-    assert Fraction(str(content["spent"])) == sum(costs)
+def released(
+    rows: ArrayRows, rho: Fraction, relation: Neighbours = "add/remove", target: int | None = None
+) -> tuple[dict[str, Any], QualityModel]:
+    content = quality_content(rows, rows.sizes, rho=rho, neighbours=relation, target=target, seconds=2.0)
+    content = json.loads(json.dumps(content))
+    return content, quality_model(content, rows.sizes)
 
 
-def test_a_purse_refuses_a_draw_beyond_rho() -> None:
-    rows, _ = table_rows(50, 2)
-    purse = Purse(rows, "add/remove", Fraction(1))
-    purse.measure((0,), Fraction(3, 4))
-    with pytest.raises(InternalError):
-        purse.measure((1,), Fraction(1, 2))
-    with pytest.raises(InternalError):
-        purse.choose([1, 2], Fraction(1, 2))
+def tables_off(made: Ints, true: Ints, sizes: tuple[int, ...]) -> float:
+    """Return the largest distance in total variation of all pairs."""
+    worst = 0.0
+    for a in range(len(sizes)):
+        for b in range(a):
+            first, second = (
+                np.bincount(x[:, a] * sizes[b] + x[:, b], minlength=sizes[a] * sizes[b]) for x in (made, true)
+            )
+            worst = max(worst, float(0.5 * np.abs(first / len(made) - second / len(true)).sum()))
+    return worst
 
 
-def test_predictions_are_whole_and_bounded() -> None:
-    assert whole_counts(np.array([0.5, 0.25, 0.25]), 10.0, 2).tolist() == [10, 5, 5]
-    assert whole_counts(np.array([1.0]), -3.0, 2).tolist() == [0]
-    assert whole_counts(np.array([1.0]), float("inf"), 2**16).tolist() == [2**56]
-    assert bounded_range(Fraction(1, 3)) ** 2 / 8 <= Fraction(1, 3)
+@pytest.mark.parametrize("relation", ["add/remove", "change one"])
+@pytest.mark.parametrize("target", [None, 0, 2])
+@pytest.mark.parametrize("rho", [Fraction(1, 10**4), Fraction(1, 100), Fraction(50)])
+def test_a_release_spends_at_most_rho_and_nearly_all(relation: Neighbours, target: int | None, rho: Fraction) -> None:
+    rows = coded(dependent(500))
+    content, model = released(rows, rho, relation, target)
+    spent = Fraction(content["spent"])
+    assert rho * Fraction(999, 1000) < spent <= rho
+    moves = 2 if relation == "change one" else 1
+    tables = content["tables"]
+    assert sum(Fraction(moves, 2) / Fraction(each["variance"]) for each in tables) <= spent
+    assert model.draw(20, np.random.default_rng(1)).shape == (20, 5)
 
 
-def test_a_fit_to_exact_tables_has_these_tables() -> None:
-    rows, codes = table_rows(4_000, 4)
-    content = json.loads(json.dumps(quality_content(rows, rows.sizes, rho=Fraction(10**6), neighbours="add/remove")))
-    model = quality_model(content, rows.sizes)
-    assert model.total == pytest.approx(4_000, abs=1)
-    drawn = model.draw(4_000, np.random.default_rng(5))
-    for columns in ((0, 1), (0, 2), (1, 2), (0, 1, 2)):
-        shape = tuple(rows.sizes[column] for column in columns)
-        exact, made = (
-            np.bincount(np.ravel_multi_index(tuple(each[:, list(columns)].T), shape), minlength=int(np.prod(shape)))
-            for each in (codes, drawn)
-        )
-        assert 0.5 * np.abs(exact - made).sum() / 4_000 < 0.02
-    independent = np.outer(np.bincount(codes[:, 0]), np.bincount(codes[:, 1])) / 4_000
-    pairs = np.bincount(codes[:, 0] * 3 + codes[:, 1], minlength=9).reshape(3, 3)
-    assert 0.5 * np.abs(pairs - independent).sum() / 4_000 > 0.2, "the check above would find lost dependences"
+def test_choices_are_paid_for() -> None:
+    sizes = (2,) * 12
+    rows = coded(np.random.default_rng(3).integers(0, 2, (400, 12)), sizes)
+    content, _ = released(rows, Fraction(1, 10))
+    tables = content["tables"]
+    pairs = {tuple(each["columns"]) for each in tables if len(each["columns"]) == 2}
+    assert len(pairs) == 48  # of 66
+    noise = sum(Fraction(1, 2) / Fraction(each["variance"]) for each in tables)
+    choices = Fraction(content["spent"]) - noise
+    assert Fraction(5, 1000) < choices < Fraction(1, 100)
 
 
-def test_draws_follow_the_model_and_what_is_given() -> None:
-    """Closed form: given x₁ = v, class k has the weight w_k·θ_k1(v)."""
-    model = LatentModel(
-        np.array([0.25, 0.75]), (np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]))
-    )
-    rows = draw_rows(model, 40_000, np.random.default_rng(6))
-    assert rows.shape == (40_000, 2)
-    exact = np.array([[0.1125 + 0.0, 0.1125 + 0.075, 0.075], [0.0125, 0.0125 + 0.3, 0.3]])
-    found = np.bincount(rows[:, 0] * 3 + rows[:, 1], minlength=6).reshape(2, 3) / 40_000
-    assert np.abs(found - exact).max() < 0.01
-    given = QualityModel(model, 1.0, ()).draw(10_000, np.random.default_rng(7), {0: 1})
-    assert set(given[:, 0].tolist()) == {1}
-    shares = np.bincount(given[:, 1], minlength=3) / 10_000
-    assert np.abs(shares - exact[1] / exact[1].sum()).max() < 0.02
+def test_rows_with_little_noise_have_the_tables_of_the_data() -> None:
+    true = dependent(4_000)
+    _, model = released(coded(true), Fraction(100))
+    made = model.draw(4_000, np.random.default_rng(1))
+    assert tables_off(made, true, SIZES) < 0.01
+    assert abs(model.total - 4_000) < 10
+    assert not model.notes
+    random = np.random.default_rng(2)
+    independent = np.stack([random.permutation(column) for column in true.T], axis=1)
+    assert tables_off(independent, true, SIZES) > 0.2
+
+
+def test_three_columns_that_only_agree_together_are_found() -> None:
+    random = np.random.default_rng(4)
+    first = random.integers(0, 2, (8_000, 3))
+    true = np.column_stack([first, first[:, 0] ^ first[:, 1] ^ first[:, 2]])[:, [0, 1, 3]]
+    true[:, 2] = true[:, 0] ^ true[:, 1]
+    _, model = released(coded(true, (2, 2, 2)), Fraction(20))
+    table = model.latent.table([0, 1, 2])
+    assert table[0, 0, 0] + table[0, 1, 1] + table[1, 0, 1] + table[1, 1, 0] > 0.97
+
+
+def test_conditional_rows_have_their_codes_and_their_law() -> None:
+    true = dependent(8_000)
+    _, model = released(coded(true), Fraction(100))
+    made = model.draw(3_000, np.random.default_rng(1), {1: 1, 2: 0})
+    assert (made[:, 1] == 1).all()
+    some = true[true[:, 1] == 1]
+    for column in (0, 3, 4):
+        shares = [np.bincount(x[:, column], minlength=SIZES[column]) / len(x) for x in (made, some)]
+        assert np.abs(shares[0] - shares[1]).max() < 0.03
+
+
+def test_equal_contents_give_equal_models() -> None:
+    content, model = released(coded(dependent(2_000)), Fraction(1))
+    again = quality_model(content, SIZES)
+    assert all(np.array_equal(a, b) for a, b in zip(model.latent.chances, again.latent.chances, strict=True))
+    assert np.array_equal(model.latent.weights, again.latent.weights)
+
+
+def test_a_limit_of_time_changes_no_draw() -> None:
+    rows, parts = coded(dependent(500)), []
+    for seconds in (None, 0.001, 1e9):
+        content = quality_content(rows, SIZES, rho=Fraction(50), neighbours="add/remove", seconds=seconds)
+        tables: Any = content["tables"]
+        parts.append(([(each["columns"], len(each["values"])) for each in tables], content["spent"]))
+    assert any(len(columns) == 3 for columns, _ in parts[0][0])
+    assert parts[0][0] == parts[1][0] == parts[2][0]
+    assert all(Fraction(50) * Fraction(99, 100) < Fraction(str(spent)) <= 50 for _, spent in parts)
 
 
 @pytest.mark.parametrize(
-    ("sizes", "count"), [((3,), 50), ((1, 1), 50), ((1, 4), 50), ((2, 2), 0), ((90, 60, 2), 300)], ids=str
+    ("rows", "sizes"),
+    [
+        (np.zeros((50, 1)), (1,)),
+        (np.zeros((50, 3)), (1, 1, 1)),
+        (np.ones((50, 1)), (3,)),
+        (np.zeros((0, 3)), (2, 5, 3)),
+        (np.zeros((1, 3)), (2, 5, 3)),
+        (np.full((40, 3), 1), (10_000, 2, 3_000)),
+        (np.full((40, 2), 2), (40_000, 30_000)),
+    ],
 )
-def test_odd_tables_have_rows(sizes: tuple[int, ...], count: int) -> None:
-    """One column, constant columns, no rows, and tables that are too large to measure."""
-    random = np.random.default_rng(8)
-    codes = np.stack([random.integers(0, size, count) for size in sizes], axis=1).astype(np.uint16)
-    rows = ArrayRows(codes, np.ones(count, dtype=np.int64), sizes)
-    content = quality_content(rows, sizes, rho=Fraction(1, 2), neighbours="change one")
-    model = quality_model(json.loads(json.dumps(content)), sizes)
-    made = model.draw(20, np.random.default_rng(9))
-    assert made.shape == (20, len(sizes))
+@pytest.mark.parametrize("rho", [Fraction(1, 10**60), Fraction(1, 10**12), Fraction(1), Fraction(10**9)])
+def test_every_domain_and_cost_gives_rows(rows: Ints, sizes: tuple[int, ...], rho: Fraction) -> None:
+    content, model = released(coded(rows, sizes, scale=2**16, reach=3), rho, "change one", 0)
+    assert Fraction(content["spent"]) <= rho
+    made = model.draw(30, np.random.default_rng(1))
+    assert made.shape == (30, len(sizes))
     assert (made >= 0).all()
     assert (made < np.array(sizes)).all()
+    assert model.draw(0, np.random.default_rng(1)).shape == (0, len(sizes))
+    assert (model.draw(5, np.random.default_rng(1), {0: 0})[:, 0] == 0).all()
+    assert np.isfinite(model.total)
+    assert model.total >= 0
 
 
-def test_noise_that_hides_everything_gives_independent_columns_and_a_note() -> None:
-    rows, _ = table_rows(200, 10)
-    content = quality_content(rows, rows.sizes, rho=Fraction(1, 10**9), neighbours="add/remove", target=0)
-    model = quality_model(content, rows.sizes)
-    assert any("independent" in note for note in model.notes)
-    assert len(model.draw(10, np.random.default_rng(11))) == 10
+def test_a_cost_that_hides_everything_is_noted() -> None:
+    _, model = released(coded(dependent(50)), Fraction(1, 10**12))
+    assert model.notes == ("The noise hides the dependences of columns, so they are drawn independently or nearly so.",)
+
+
+def test_progress_rises_to_the_end() -> None:
+    seen: list[float] = []
+    quality_content(
+        coded(dependent(100)),
+        SIZES,
+        rho=Fraction(1, 10),
+        neighbours="add/remove",
+        progress=lambda share, _: seen.append(share),
+    )
+    assert seen == sorted(seen)
+    assert len(seen) > 1
+    assert 0 <= seen[0] <= seen[-1] <= 1

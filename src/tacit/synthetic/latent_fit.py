@@ -5,9 +5,8 @@ The fit minimises, over all models with K classes,
     Σ over tables of ‖N·p_c - y_c‖²/(2σ_c²)  +  α·N·Σ_i I(class; x_i)
 
 The first sum is the negative log-likelihood of noisy counts y_c with variance σ_c². The second is the mutual
-information of the class with the columns, which is at least the relative entropy of the model to independent columns.
-It makes the model as independent as the noise admits: a dependence enters only where it explains more than α·N nats
-cost.
+information of the class with each column, which is at least the relative entropy of the model to independent columns.
+It makes the model as independent as the noise admits: a dependence enters only where it explains more than it costs.
 A larger K hardly changes the minimum, since a class that explains nothing equals the mean.
 
 The steps are those of Adam (Kingma and Ba, arXiv:1412.6980) on the logarithms of weights and chances, from a fixed
@@ -18,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,9 @@ import numpy.typing as npt
 from tacit.arrays import Floats
 from tacit.synthetic.latent_model import LatentModel, outer
 
-Array = npt.NDArray[np.floating]
-_FIRST, _SECOND, _TINY = 0.9, 0.99, 1e-12
+Reals: TypeAlias = npt.NDArray[np.floating[Any]]
+
+_FIRST, _SECOND, _TINY = 0.9, 0.99, 1e-15
 _SPREAD, _START = 0.1, 0.2
 _LEAST = 1e-30
 WIDE = 2_000
@@ -42,6 +43,22 @@ class NoisyTable:
     variance: float
 
 
+class _Adam:
+    """The means of the slopes of some values, and of their squares."""
+
+    def __init__(self, values: Reals) -> None:
+        """Start without slopes; the values change in place."""
+        self._values, self._first, self._second, self._steps = values, np.zeros_like(values), np.zeros_like(values), 0
+
+    def step(self, slope: Reals, rate: float) -> None:
+        """Change each value by about a rate, against its slope."""
+        self._steps += 1
+        self._first += (1 - _FIRST) * (slope - self._first)
+        self._second += (1 - _SECOND) * (slope * slope - self._second)
+        scale = np.sqrt(self._second / (1 - _SECOND**self._steps)) + _TINY
+        self._values -= rate / (1 - _FIRST**self._steps) * self._first / scale
+
+
 @dataclass(slots=True)
 class Fit:
     """A fit to tables of at most three columns; `run` continues from where the last run stopped."""
@@ -53,13 +70,13 @@ class Fit:
     alpha: float
     starts: Sequence[Floats]
     """The shares of each column to start from."""
-    _logits: Floats = field(init=False)
-    _log_weights: Floats = field(init=False)
+    _logits: Reals = field(init=False)
+    _log_weights: Reals = field(init=False)
     _offsets: tuple[int, ...] = field(init=False)
     _singles: list[NoisyTable] = field(init=False)
     _others: list[NoisyTable] = field(init=False)
-    _target: npt.NDArray[np.float32] | None = field(init=False)
-    _precision: npt.NDArray[np.float32] | None = field(init=False)
+    _target: Reals | None = field(init=False)
+    _precision: Reals | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Start near independent columns."""
@@ -90,7 +107,7 @@ class Fit:
             rows, columns = (self._place(column) for column in table.columns)
             shape = tuple(self.sizes[column] for column in table.columns)
             target[rows, columns] = table.values.reshape(shape) / self.total
-            precision[rows, columns] = self.total**2 / table.variance
+            precision[rows, columns] = self.total / table.variance
         self._target, self._precision = target, precision
 
     def _place(self, column: int) -> slice:
@@ -98,16 +115,11 @@ class Fit:
 
     def run(self, steps: int, length: float = _START) -> None:
         """Take some steps."""
-        values = (self._logits, self._log_weights)
-        first = [np.zeros_like(value) for value in values]
-        second = [np.zeros_like(value) for value in values]
+        states = [_Adam(self._logits), _Adam(self._log_weights)]
         for step in range(steps):
             rate = length * 0.5 * (1 + float(np.cos(np.pi * step / steps)))
-            for place, slope in enumerate(self._slopes()):
-                first[place] += (1 - _FIRST) * (slope - first[place])
-                second[place] += (1 - _SECOND) * (slope * slope - second[place])
-                scale = np.sqrt(second[place] / (1 - _SECOND ** (step + 1))) + _TINY
-                values[place][...] -= rate / (1 - _FIRST ** (step + 1)) * first[place] / scale
+            for state, slope in zip(states, self._slopes(), strict=True):
+                state.step(slope, rate)
 
     def model(self) -> LatentModel:
         """Return the fitted model."""
@@ -116,7 +128,7 @@ class Fit:
         shares = weights.astype(np.float64)
         return LatentModel(shares / shares.sum(), tuple(each / each.sum(axis=1, keepdims=True) for each in exact))
 
-    def _shares(self) -> tuple[Floats, Floats]:
+    def _shares(self) -> tuple[Reals, Reals]:
         """Return the weights and the chances of all columns, from their logarithms."""
         top = np.repeat(np.maximum.reduceat(self._logits, self._offsets[:-1], axis=1), self.sizes, axis=1)
         powers = np.exp(self._logits - top)
@@ -124,8 +136,8 @@ class Fit:
         weights = np.exp(self._log_weights - self._log_weights.max())
         return weights / weights.sum(), powers
 
-    def _slopes(self) -> tuple[Floats, Floats]:
-        """Return the derivatives of the objective, by the logarithms."""
+    def _slopes(self) -> tuple[Reals, Reals]:
+        """Return the derivatives of the objective, divided by the number of rows, by the logarithms."""
         weights, chances = self._shares()
         by_chance, by_weight = self._information_slopes(weights, chances)
         self._add_pairs(weights, chances, by_chance, by_weight)
@@ -135,14 +147,13 @@ class Fit:
         product -= chances * np.repeat(np.add.reduceat(product, self._offsets[:-1], axis=1), self.sizes, axis=1)
         return product, weights * (by_weight - weights @ by_weight)
 
-    def _information_slopes(self, weights: Floats, chances: Floats) -> tuple[Floats, Floats]:
+    def _information_slopes(self, weights: Reals, chances: Reals) -> tuple[Reals, Reals]:
         mean = weights @ chances
         logs = np.log(np.maximum(chances, _LEAST)) - np.log(np.maximum(mean, _LEAST))
-        cost = np.float32(self.alpha * self.total)
-        logs = logs * cost
+        logs *= np.float32(self.alpha)
         return weights[:, None] * logs, np.einsum("ka,ka->k", chances, logs)
 
-    def _add_pairs(self, weights: Floats, chances: Floats, by_chance: Floats, by_weight: Floats) -> None:
+    def _add_pairs(self, weights: Reals, chances: Reals, by_chance: Reals, by_weight: Reals) -> None:
         """Add the derivatives of all pairs."""
         if self._target is None or self._precision is None:
             return
@@ -153,9 +164,7 @@ class Fit:
         by_chance += weights[:, None] * right
         by_chance += weighted @ gap.T
 
-    def _add_table(
-        self, table: NoisyTable, weights: Floats, chances: Floats, by_chance: Floats, by_weight: Floats
-    ) -> None:
+    def _add_table(self, table: NoisyTable, weights: Reals, chances: Reals, by_chance: Reals, by_weight: Reals) -> None:
         """Add the derivatives of one table."""
         places = [self._place(column) for column in table.columns]
         last, parts = places[-1], [chances[:, place] for place in places]
@@ -163,7 +172,7 @@ class Fit:
         for part in parts[:-1]:
             product = outer(product, part)
         gap = product.T @ parts[-1] - (table.values / self.total).astype(np.float32).reshape(product.shape[1], -1)
-        gap *= np.float32(self.total**2 / table.variance)
+        gap *= np.float32(self.total / table.variance)
         by_last = product @ gap
         by_weight += np.einsum("ka,ka->k", by_last, parts[-1]) / np.maximum(weights, _LEAST)
         by_chance[:, last] += by_last

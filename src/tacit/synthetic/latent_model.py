@@ -1,4 +1,4 @@
-"""A latent-class model of rows: hidden classes with weights; within a class the columns are independent.
+"""A latent-class model of rows: hidden classes with weights. Within a class the columns are independent.
 
     p(x) = Σ_k w_k·∏_i θ_ki(x_i)
 
@@ -11,10 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from tacit.arrays import Floats
+
+Real = TypeVar("Real", bound=np.floating[Any])
 
 _LEAST = 1e-300
 
@@ -70,10 +74,10 @@ class LatentModel:
         return total
 
 
-def outer(first: Floats, second: Floats) -> Floats:
+def outer(first: npt.NDArray[Real], second: npt.NDArray[Real]) -> npt.NDArray[Real]:
     """Return the products of the entries of two arrays, class by class.
 
     >>> outer(np.array([[1.0, 2.0]]), np.array([[3.0, 5.0]])).tolist()
     [[3.0, 5.0, 6.0, 10.0]]
     """
-    return np.asarray((first[:, :, None] * second[:, None, :]).reshape(len(first), -1))
+    return cast("npt.NDArray[Real]", (first[:, :, None] * second[:, None, :]).reshape(len(first), -1))

@@ -5,8 +5,8 @@
 2. Two random rows exchange their codes in one column if all pairs, and the triples that fit a public limit, then
    are nearer to n times their probabilities, in squared error. Exchanges keep the counts of each column.
 
-Independent rows err by √(np) in a count of np rows; these err by a few rows. Rows come in random order. The work of
-step 2 is limited by public numbers: n, the number of columns and their sizes.
+Independent rows err by √(np) in a count of np rows; these err by a few rows. Rows come in random order. Public numbers
+limit the work of step 2: n, the number of columns and their sizes.
 """
 
 from __future__ import annotations

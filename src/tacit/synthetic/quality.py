@@ -1,12 +1,12 @@
 """Synthetic rows of high quality: noisy tables of columns, pairs and chosen triples, and a latent-class model of them.
 
 1. The tables of single columns are measured. They give a noisy number of rows.
-2. Pairs are measured: all of them, or those that differ most from independent columns. With a target, its pairs are
-   measured again with a separate part of ρ.
-3. If the noise admits it, a model is fitted, triples that differ most from it are chosen, and they are measured.
-4. A model is fitted to everything (`latent_fit`); rows are drawn from it (`latent_rows`).
+2. Pairs are measured: all of them, or those that differ most from independent columns. With a target, a
+   separate part of ρ measures its pairs again.
+3. If the noise is small enough, triples are measured: all of them, or those that differ most from a fit so far.
+4. A model is fitted to all tables (`latent_fit`); rows are drawn from it (`latent_rows`).
 
-`quality_noise` prices steps 1 to 3. Steps 3's fit and 4 are post-processing.
+`quality_noise` has the sensitivities and the prices of steps 1 to 3. Fits and rows are post-processing.
 
 **Time.** A limit of time becomes a limit on the steps of the fits, computed from public numbers and a fixed speed. So
 it never changes what is charged, and no clock that could depend on rows decides anything.
@@ -33,11 +33,12 @@ from tacit.synthetic.latent_fit import NoisyTable
 from tacit.synthetic.latent_model import LatentModel
 from tacit.synthetic.latent_rows import draw_rows
 from tacit.synthetic.quality_fit import fitted, total_of
-from tacit.synthetic.quality_noise import Columns, Measured, Purse, score, whole_counts
+from tacit.synthetic.quality_noise import Columns, Measured, Purse, score, usual_distance, whole_counts
 
 Progress = Callable[[float, str], None]
-_NO_INFORMATION = 1e-3
-"""The information of the class about the columns, in nats, below which the columns are called independent."""
+
+_FAINT = 0.01
+"""Nats of information below which columns are called independent."""
 
 
 def quality_content(
@@ -82,7 +83,7 @@ class _Release:
 
     @property
     def varied(self) -> list[int]:
-        """The columns with at least two codes, or the first column without any."""
+        """The columns with at least two codes, or the first column if no column has two."""
         return [column for column, size in enumerate(self.sizes) if size > 1] or [0]
 
     @property
@@ -106,7 +107,7 @@ class _Release:
         rho = self.purse.rho
         if shares.columns:
             self.measure_columns(shares.columns * rho)
-        pairs = plan.pairs_of(self.sizes)
+        pairs = plan.pairs_of(self.sizes, target)
         if not pairs:
             return
         of_target = [pair for pair in pairs if target in pair]
@@ -118,7 +119,7 @@ class _Release:
         if shares.triples and triples:
             number = plan.number_of_triples(len(triples), len(self.varied))
             self._measure_chosen(triples, number, shares.triples * rho)
-        self.progress(0.6, "triples")
+        self.progress(1.0, "triples")
 
     def _measure_chosen(self, tables: list[Columns], number: int, rho: Fraction) -> None:
         """Measure some tables for a part of ρ: all, or a number of them that are chosen by their distance to a fit."""
@@ -140,7 +141,7 @@ class _Release:
         scores = []
         for table in tables:
             predicted = whole_counts(model.table(table), total, rows.scale)
-            scores.append(score(rows.counts(table), predicted, 0))
+            scores.append(score(rows.counts(table), predicted, usual_distance(predicted, rows.scale)))
         left = list(range(len(tables)))
         for _ in range(number):
             place = self.purse.choose([scores[each] for each in left], rho / number)
@@ -182,6 +183,6 @@ def quality_model(content: Mapping[str, Any], sizes: tuple[int, ...]) -> Quality
     tables = _in_rows(measured, scale)
     model, total = fitted(tables, sizes, content["seconds"], final=True), max(total_of(tables), 0.0)
     notes = []
-    if sum(size > 1 for size in sizes) > 1 and model.information < _NO_INFORMATION:
-        notes.append("The noise hides all dependences, so the columns are independent.")
+    if sum(size > 1 for size in sizes) > 1 and model.information < _FAINT:
+        notes.append("The noise hides the dependences of columns, so they are drawn independently or nearly so.")
     return QualityModel(model, total, tuple(notes))

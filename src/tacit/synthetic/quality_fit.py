@@ -8,15 +8,18 @@ from math import sqrt
 import numpy as np
 
 from tacit.arrays import Floats
-from tacit.synthetic.latent_fit import Fit, NoisyTable
+from tacit.synthetic.latent_fit import WIDE, Fit, NoisyTable
 from tacit.synthetic.latent_model import LatentModel
 from tacit.synthetic.pair_fit import on_simplex
 from tacit.synthetic.quality_plan import alpha_of
 
-_PRODUCTS = 2.0e9
-"""Multiplications in a second that a limit of time assumes."""
+_PRODUCTS = 4.0e9
+"""Multiplications in a second that a limit of time assumes: a slow processor."""
+_SECONDS, _FINAL_PART, _TRIAL_PART = 120.0, 0.6, 0.1
+"""The limit of time if none is given, and the parts for the last fit and for each fit that choices need."""
 _STEPS, _TRIAL_STEPS, _LEAST_STEPS = 800, 200, 30
-_CLASSES, _TRIAL_CLASSES, _MOST_ENTRIES = 400, 100, 2**22
+_CLASSES, _TRIAL_CLASSES, _LEAST_CLASSES = 400, 100, 20
+_MOST_ENTRIES = 2**22
 
 
 def total_of(tables: Sequence[NoisyTable]) -> float:
@@ -66,27 +69,21 @@ def fitted(
     if not pairs:
         return LatentModel(np.ones(1), tuple(share[None, :] for share in shares))
     alpha = alpha_of(sqrt(float(np.median(pairs))))
-    speed = _Speed(tables, sizes, seconds)
-    classes = speed.classes(_CLASSES if final else _TRIAL_CLASSES)
+    classes, steps = work_of(tables, sizes, seconds, final=final)
     fit = Fit(sizes, tables, total, classes, alpha, shares)
-    fit.run(speed.steps(_STEPS if final else _TRIAL_STEPS, classes))
+    fit.run(steps)
     return fit.model()
 
 
-class _Speed:
-    """The classes and steps that public numbers admit."""
-
-    def __init__(self, tables: Sequence[NoisyTable], sizes: Sequence[int], seconds: float | None) -> None:
-        """Compute the work of one step for one class."""
-        codes = sum(sizes)
-        self._codes, self._seconds = codes, seconds
-        triples = sum(each.values.size for each in tables if len(each.columns) > 2)  # noqa: PLR2004 - a triple
-        self._work = 3 * codes * codes + 4 * triples + 100 * codes
-
-    def classes(self, wanted: int) -> int:
-        return max(4, min(wanted, _MOST_ENTRIES // self._codes))
-
-    def steps(self, wanted: int, classes: int) -> int:
-        if self._seconds is None:
-            return wanted
-        return max(_LEAST_STEPS, min(wanted, int(self._seconds / 8 * _PRODUCTS / (self._work * classes))))
+def work_of(
+    tables: Sequence[NoisyTable], sizes: tuple[int, ...], seconds: float | None, *, final: bool
+) -> tuple[int, int]:
+    """Return how many classes and steps a fit has, by public numbers: first classes give way to the limit of time."""
+    codes = sum(sizes)
+    cells = sum(each.values.size for each in tables if len(each.columns) > (2 if codes <= WIDE else 1))
+    each_step = 100 * codes + 6 * cells + (3 * codes * codes if codes <= WIDE else 0)
+    limit = (_FINAL_PART if final else _TRIAL_PART) * (_SECONDS if seconds is None else seconds) * _PRODUCTS / each_step
+    wanted = _STEPS if final else _TRIAL_STEPS
+    most = min(_CLASSES if final else _TRIAL_CLASSES, max(_MOST_ENTRIES // codes, _LEAST_CLASSES))
+    classes = max(_LEAST_CLASSES, min(most, int(limit / wanted)))
+    return classes, max(_LEAST_STEPS, min(wanted, int(limit / classes)))

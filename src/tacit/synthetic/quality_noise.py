@@ -1,4 +1,4 @@
-"""Noisy tables and private choices of tables, within one ρ: all that a quality release takes from the rows.
+"""Noisy tables and private choices of tables for a quality release, within one ρ.
 
 Let one unit add at most L = R·scale steps to each table in L1 (`coded_rows`).
 
@@ -7,21 +7,20 @@ in L2. If the unit changes, u becomes v ≥ 0 and ‖u - v‖² = ‖u‖² + �
 variance σ² is L²/2σ²-zCDP, or 2L²/2σ²-zCDP (Canonne, Kamath and Steinke, arXiv:2004.00010v5, theorem 14).
 
 **Choices.** The score of a table c is s_c = Σ|x_c - q_c| - t_c: its counts x_c against whole numbers q_c, less a whole
-number t_c, both computed from released numbers. By the triangle inequality s_c moves by at most ‖u‖₁ ≤ L if a
-unit is added or removed, and by at most ‖u - v‖₁ ≤ 2L if a unit changes. Both are attained, by a unit whose rows are
-all in one cell where x_c ≥ q_c, and then move to such a cell from one where x_c ≤ q_c. The scores are not monotone. A
-choice by the exponential mechanism at ε₀ has its loss in an interval of length ε₀, so it is ε₀²/8-zCDP
-(`guarantees.prices`).
+number t_c, both computed from released numbers. By the triangle inequality s_c moves by at most ‖u‖₁ ≤ L if a unit is
+added or removed, and by at most ‖u - v‖₁ ≤ 2L if a unit changes. Both are attained: if a unit of L steps leaves a cell
+with x_c ≤ q_c, or leaves it for a cell with x_c ≥ q_c. The scores are not monotone. A choice by the exponential
+mechanism at ε₀ has its loss in an interval of length ε₀, so it is ε₀²/8-zCDP (`guarantees.prices`).
 
 **Composition.** The variance of each table, ε₀ of each choice, the candidates, q_c and t_c depend on public numbers and
 on earlier outputs only. So the costs add (Bun and Steinke, arXiv:1605.02065v1, lemma 2.3), and `Purse` refuses a draw
 that would exceed ρ.
 
-On real bits: counts, q_c, t_c and noise are integers, variances and ε₀ are rationals and the samplers are exact. Floats
-that become q_c are computed by a fit that reads released numbers only and are rounded once, before they meet counts. If
-a processor rounds them differently in two runs, that is chance which does not depend on the rows: q_c is then a
-randomised function of earlier outputs, which the lemma admits. q_c is at most 2^40 rows in whole, so that scores are
-64-bit integers. No step is skipped or stopped by a clock.
+On real bits: counts, q_c, t_c and noise are integers, variances and ε₀ are rationals and the samplers are exact. A fit
+in floats that reads released numbers only gives q_c and t_c, which are rounded once, before they meet counts. If a
+processor rounds floats differently in two runs, this chance does not depend on the rows: q_c is then a randomised
+function of earlier outputs, which the lemma admits. The q_c of a table are at most 2^40 rows together, so that scores
+are 64-bit integers. No draw is left out or stopped by a clock.
 """
 
 from __future__ import annotations
@@ -126,6 +125,15 @@ def whole_counts(shares: Floats, total: float, scale: int) -> Ints:
     """Return the predicted counts of a table in whole steps, from shares and a number of rows."""
     rows = min(max(total, 0.0), _MOST_ROWS)
     return np.floor(np.asarray(shares).ravel() * rows * scale + 0.5).astype(np.int64)
+
+
+def usual_distance(predicted: Ints, scale: int) -> int:
+    """Return about the distance, in steps, of a table of independent rows to the counts that its law predicts.
+
+    A count with the mean μ is off by √(2μ/π) on average, and by at most 2μ.
+    """
+    means = predicted / scale
+    return int(scale * float(np.minimum(2 * means, np.sqrt(2 * means / np.pi)).sum()))
 
 
 def bounded_range(rho: Fraction) -> Fraction:

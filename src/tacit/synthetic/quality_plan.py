@@ -1,4 +1,4 @@
-"""Split the ρ of a quality release by public numbers and by the noisy number of rows.
+"""The split of the ρ of a quality release, by public numbers and by the noisy number of rows.
 
 The precision of a release is s = N·√(2ρ): a table that had all of ρ would have the number of rows N over the standard
 deviation of a count at s. N is itself noisy, from the tables of single columns that are measured first.
@@ -20,9 +20,11 @@ FIRST = Fraction(1, 20)
 CHOICES = Fraction(1, 10)
 """The part of the pairs' or the triples' ρ that choosing them takes, if there are more than are measured."""
 MOST_PAIR, MOST_TRIPLE = 2**16, 2**12
-"""The largest numbers of cells of measured pairs and triples."""
-MOST_CANDIDATES = 400
-"""The largest number of triples to choose from; those with the fewest cells are candidates."""
+"""The largest numbers of cells of a measured pair and triple."""
+MOST_CELLS = 2**20
+"""The largest number of cells of all candidates together; those with the fewest cells are candidates."""
+MOST_CANDIDATES = 300
+"""The largest number of candidates."""
 _LEAST_RHO = Fraction(1, 2**60)
 
 
@@ -66,21 +68,26 @@ def parts_by_size(tables: Sequence[Columns], sizes: Sequence[int], rho: Fraction
     return [rho * Fraction(root, sum(roots)) for root in roots]
 
 
-def pairs_of(sizes: Sequence[int]) -> list[Columns]:
-    """Return the pairs of columns with at least two codes that are not too large to measure."""
-    return _tables(sizes, 2, MOST_PAIR)
+def pairs_of(sizes: Sequence[int], target: int | None = None) -> list[Columns]:
+    """Return the pairs of columns with at least two codes that may be measured."""
+    return _tables(sizes, 2, MOST_PAIR, target)
 
 
-def triples_of(sizes: Sequence[int], target: int | None) -> list[Columns]:
-    """Return the triples to choose from: those with the target first, then those with the fewest cells."""
-    fitting = _tables(sizes, 3, MOST_TRIPLE)
-    fitting.sort(key=lambda table: (target not in table, prod(sizes[column] for column in table), table))
-    return fitting[:MOST_CANDIDATES]
+def triples_of(sizes: Sequence[int], target: int | None = None) -> list[Columns]:
+    """Return the triples of columns with at least two codes that may be measured."""
+    return _tables(sizes, 3, MOST_TRIPLE, target)
 
 
-def _tables(sizes: Sequence[int], number: int, most: int) -> list[Columns]:
+def _tables(sizes: Sequence[int], number: int, most: int, target: int | None) -> list[Columns]:
+    """Return sets of columns within the limits: those with the target first, then those with the fewest cells."""
     varied = [column for column, size in enumerate(sizes) if size > 1]
-    return [table for table in combinations(varied, number) if prod(sizes[column] for column in table) <= most]
+    cells = {table: prod(sizes[column] for column in table) for table in combinations(varied, number)}
+    found, used = list[Columns](), 0
+    for table in sorted(cells, key=lambda each: (target not in each, cells[each], each)):
+        if cells[table] <= most and used + cells[table] <= MOST_CELLS and len(found) < MOST_CANDIDATES:
+            found.append(table)
+            used += cells[table]
+    return sorted(found)
 
 
 def number_of_pairs(candidates: int, columns: int) -> int:

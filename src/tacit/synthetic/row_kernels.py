@@ -41,32 +41,30 @@ def _exchange(rows: Ints, sizes: Ints, gaps: Floats, pairs: Ints, triples: Ints,
 
 @njit(cache=True)  # type: ignore[misc,unused-ignore]  # as above
 def _cells(rows: Ints, sizes: Ints, pairs: Ints, triples: Ints, places: Ints, i: int, r: int, s: int) -> int:
-    """Write the cells that an exchange leaves (0, 2) and enters (1, 3), for each table that changes."""
+    """Write the cells that an exchange leaves (0, 2) and enters (1, 3), for each table that changes.
+
+    In cell t, column i has the code of row own[t] and the other columns have those of row rest[t].
+    """
     used, width = 0, sizes.size
+    own, rest = (r, s, s, r), (r, r, s, s)
     for j in range(width):
-        if j == i:
-            continue
-        low, high = min(i, j), max(i, j)
-        start = pairs[low, high]
-        if start >= 0 and rows[r, j] != rows[s, j]:
+        start = pairs[min(i, j), max(i, j)]
+        if start >= 0 and j != i and rows[r, j] != rows[s, j]:
             for t in range(4):
-                code = rows[r if t in (0, 3) else s, i]
-                other = rows[r if t < 2 else s, j]  # noqa: PLR2004 - the first two of four
+                code, other = rows[own[t], i], rows[rest[t], j]
                 places[used, t] = start + (code * sizes[j] + other if i < j else other * sizes[i] + code)
             used += 1
         for k in range(j + 1, width):
-            if k == i or (rows[r, j] == rows[s, j] and rows[r, k] == rows[s, k]):
+            if i in (j, k) or (rows[r, j] == rows[s, j] and rows[r, k] == rows[s, k]):
                 continue
             x, y, z = (i, j, k) if i < j else ((j, i, k) if i < k else (j, k, i))
             start = triples[x, y, z]
             if start < 0:
                 continue
             for t in range(4):
-                code = rows[r if t in (0, 3) else s, i]
-                row = r if t < 2 else s  # noqa: PLR2004 - as above
-                p = code if x == i else rows[row, x]
-                q = code if y == i else rows[row, y]
-                w = code if z == i else rows[row, z]
+                p = rows[own[t] if x == i else rest[t], x]
+                q = rows[own[t] if y == i else rest[t], y]
+                w = rows[own[t] if z == i else rest[t], z]
                 places[used, t] = start + (p * sizes[y] + q) * sizes[z] + w
             used += 1
     return used
