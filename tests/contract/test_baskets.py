@@ -135,8 +135,8 @@ def test_rows_are_baskets_of_one_item_a_column(engine: Opener, unit: object) -> 
     if unit is tc.ROW:
         assert len(found) == len(ROWS)
         assert found.count(("b=x", "i=milk", "n=[0, 3)")) == 2
-        assert found.count(("n=[3, 9)",)) == 1  # u=4: neither z nor wine is listed
+        assert found.count(("n=[3, 9]",)) == 1  # u=4: neither z nor wine is listed
         assert found.count(()) == 1  # u=3: nothing of é and NULL is listed
     else:
         assert len(found) == 2 + 2 + 2 + 1  # each unit keeps two rows
-        assert ("n=[3, 9)",) in found
+        assert ("n=[3, 9]",) in found
