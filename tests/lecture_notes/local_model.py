@@ -22,7 +22,7 @@ WORDS = "words" in signature(tacit.local.Warner.__init__).parameters
 
 @row(38, "the local model: who is trusted", LOCAL)
 def trust() -> None:
-    """Check that a server has reports alone, each of which is nearly as likely for any other value, and can count.
+    """Check that a server has reports alone and can count; each report is nearly as likely for any other value.
 
     The price: the error grows as the root of the number of people. That of a trusted curator does not grow.
     """

@@ -61,7 +61,7 @@ class CellColumns(Sequence[Cell]):
     def join(cls, parts: list[CellColumns], keys: Sequence[Objects]) -> CellColumns:
         """Return the cells of one or more parts, one after the other; empty the list.
 
-        `keys` are the keys of all cells, of which the parts have slices. Each column is freed before the next is made.
+        `keys` are the keys of all cells; the parts have slices of them. Each column is freed before the next is made.
         """
         if len(parts) == 1:
             return parts.pop()
