@@ -206,8 +206,8 @@ def test_bins_with_other_outer_edges_are_another_question() -> None:
     frame = pd.DataFrame({"age": [10, 30] * 50})
     db = tc.open(frame, unit=tc.ROW, bounds={"age": (0, 50)}, budget=BUDGET, data_version="1")
     for edges, names in (
-        ([0, 25, 50], {"age=[0, 25)", "age=[25, 50)"}),
-        ([5, 25, 99], {"age=[5, 25)", "age=[25, 99)"}),
+        ([0, 25, 50], {"age=[0, 25)", "age=[25, 50]"}),
+        ([5, 25, 99], {"age=[5, 25)", "age=[25, 99]"}),
     ):
         found = db.itemsets(columns=["age"], bins={"age": edges}, k=2, **SURE)
         assert ({item for items, *_ in found for item in items}, found.repeated) == (names, False)
