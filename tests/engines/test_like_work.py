@@ -78,14 +78,14 @@ def quantifiers(tree: object, depth: int = 0) -> Iterator[tuple[int, bool]]:
 @pytest.mark.parametrize("pattern", SEVERAL)
 def test_no_quantifier_is_inside_another(pattern: str) -> None:
     for expression in (atomic_expression(pattern).replace(r"\z", r"\Z"), automaton_expression(pattern)):
-        listed = list(quantifiers(re._parser.parse(expression)))  # type: ignore[attr-defined]  # of the standard library
+        listed = list(quantifiers(re._parser.parse(expression)))  # type: ignore[attr-defined,unused-ignore]  # of the standard library
         assert listed
         assert all(depth == 0 for depth, _ in listed)
         assert len(listed) <= len(pattern)
 
 
 def test_a_quantifier_inside_another_is_seen() -> None:
-    assert max(depth for depth, _ in quantifiers(re._parser.parse("(?>(?:a+)*)"))) == 1  # type: ignore[attr-defined]  # as above
+    assert max(depth for depth, _ in quantifiers(re._parser.parse("(?>(?:a+)*)"))) == 1  # type: ignore[attr-defined,unused-ignore]  # as above
 
 
 @pytest.mark.parametrize("pattern", SEVERAL)
