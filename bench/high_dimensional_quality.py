@@ -3,7 +3,8 @@
 It prints the mean over seeds of TV2 and TV3, the mean over all pairs or triples of columns of half of the L1 distance
 to the shares of the training rows, and the AUROC of scikit-learn's HistGradientBoosting that is trained on as many
 synthetic rows and tested on real rows that were left out. CPU seconds are those of one process, from the rows to
-the synthetic rows, with one thread. Generated tables chose the constants of `tacit.synthetic`; Adult is the check.
+the synthetic rows, with one thread. Similar tables chose the constants of `tacit.synthetic`. Adult is the
+check, but not an untouched one: see `tacit.synthetic.quality`.
 
 `network`: a Bayesian network of up to three parents with skewed values. `classes`: 12 latent classes. Columns have 2
 to 40 codes.

@@ -12,7 +12,8 @@
 it never changes what is charged, and no clock that could depend on rows decides anything.
 
 The constants of `quality_plan` and `latent_fit` were chosen on generated tables: Bayesian networks and latent classes
-of 9 to 15 columns with 2 to 40 codes, and 20,000 rows (`bench/high_dimensional_quality.py` has the generators).
+of 8 to 14 columns, and 4,800 to 120,000 rows (`bench/high_dimensional_quality.py` has similar generators). Adult was
+looked up about four times meanwhile. After one of these looks, pairs with the target got a separate part of ρ.
 """
 
 from __future__ import annotations
