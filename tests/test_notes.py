@@ -11,6 +11,7 @@ import lecture_notes.adjacent_tables
 import lecture_notes.beyond_sensitivity
 import lecture_notes.laplace
 import lecture_notes.local_model
+import lecture_notes.many_columns
 import lecture_notes.mechanisms
 import lecture_notes.microdata  # noqa: F401 - each module registers its rows
 from lecture_notes.rows import EXEMPT, LAST, ROWS, Row, table

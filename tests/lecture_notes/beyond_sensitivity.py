@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from math import exp, log, sqrt, tanh
+from math import erf, exp, log, sqrt, tanh
 
 import numpy as np
 import pytest
 
 import tacit
+from lecture_notes.figures import curves
 from lecture_notes.rows import row, tc
 
 FIRST, MECHANISMS, COMPOSITION = (
@@ -74,13 +75,24 @@ def counts() -> None:
 
 @row(70, "the Laplace mechanism on vectors", MECHANISMS)
 def vector() -> None:
-    assert tc.Laplace(sensitivity=M / N, epsilon=EPSILON, outputs=M).scale == pytest.approx(0.04, rel=1e-5)
+    """Check the scale, that m losses add up to ε and no more, and the law of the noise of each output."""
+    assert tc.Laplace(sensitivity=M / N, epsilon=EPSILON, outputs=M).scale == pytest.approx(0.2 / 5, rel=1e-5)
+    m = tc.Laplace(sensitivity=M, epsilon=EPSILON, outputs=M)
+    whole = tc.Laplace(sensitivity=1, scale=m.scale)
+    assert M * whole.loss.at(0, on=0, against=1) == pytest.approx(EPSILON)
+    n = 2000
+    noise = m.release(np.zeros((n, M), dtype=int))
+    chance = whole.cdf(-10)
+    shares = (noise <= -10).mean(axis=0)
+    assert np.max(np.abs(shares - chance)) < 8 * sqrt(chance * (1 - chance) / n)  # beyond with probability 3e-14
 
 
 @row(71, "joint accuracy of m queries", DEFINITIONS)
 def joint_accuracy() -> None:
     m = tc.Laplace(sensitivity=M / N, epsilon=EPSILON, outputs=M)
-    assert 0.2386 < m.error(confidence=1 - BETA) < M / (N * EPSILON) * log(M / BETA)
+    error = m.error(confidence=1 - BETA)
+    assert 0.2386 < error < M / (N * EPSILON) * log(M / BETA)
+    assert 1 - (1 - exp(-error / m.scale)) ** M == pytest.approx(BETA, rel=1e-3)
 
 
 @row(72, "L2 sensitivity √m", MECHANISMS)
@@ -107,14 +119,20 @@ def gaussian_guarantee() -> None:
 def gaussian_accuracy() -> None:
     m = tc.Gaussian(sensitivity=sqrt(M) / N, epsilon=EPSILON, delta=DELTA, outputs=M)
     bound = 2 * sqrt(M) / (N * EPSILON) * sqrt(log(1.25 / DELTA) * log(M / BETA))
-    assert m.error(confidence=1 - BETA) <= bound
+    error = m.error(confidence=1 - BETA)
+    assert error <= bound
+    assert erf(error / m.sigma / sqrt(2)) ** M == pytest.approx(1 - BETA, rel=1e-3)
 
 
 @row(76, "Laplace against Gaussian", LAWS)
 def crossing() -> None:
     found = [tc.compare_noise(l1=float(m), l2=sqrt(m), outputs=m, epsilon=1, delta=DELTA).better for m in (5, 6)]
     assert found == ["laplace", "gaussian"]
-    assert "Gaussian" in str(tc.figures.laplace_and_gaussian(epsilon=1, delta=DELTA).to_dict())
+    lines = curves(tc.figures.laplace_and_gaussian(epsilon=1, delta=DELTA))
+    for m in (1, 10, 100):
+        both = tc.compare_noise(l1=float(m), l2=sqrt(m), outputs=m, epsilon=1, delta=DELTA)
+        assert lines["Laplace"][m] == pytest.approx(both.laplace_error)
+        assert lines["Gaussian"][m] == pytest.approx(both.gaussian_error)
 
 
 @row(77, "the privacy loss: at most ε for ε-DP", MOMENTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, log, pi, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +12,7 @@ import pytest
 import tacit
 from cli_runs import run
 from lecture_notes import households
+from lecture_notes.figures import curves
 from lecture_notes.rows import row, tc
 
 FIRST, MECHANISMS, COMPOSITION = (
@@ -34,16 +35,26 @@ def scale() -> None:
 
 @row(2, "the Laplace density, four curves", LAWS)
 def density() -> None:
+    """Check every point of the four curves against e^(-|x-μ|/s)/2s, and that the law that is drawn is close to it."""
     law = tc.Laplace(sensitivity=1.0, scale=1).continuous
     assert law.pdf(0) == 0.5
     assert law.pdf(2) == pytest.approx(exp(-2) / 2)
-    chart = tc.figures.laplace_densities([(0, 0.1), (0, 0.5), (0, 1), (-5, 1)]).to_dict()
-    assert "s = 0.1" in str(chart)
+    parameters = [(0, 0.1), (0, 0.5), (0, 1), (-5, 1)]
+    lines = curves(tc.figures.laplace_densities(parameters))
+    assert len(lines) == len(parameters)
+    for location, s in parameters:
+        points = lines[f"μ = {location}, s = {s}"]
+        assert len(points) > 100
+        assert all(y == pytest.approx(exp(-abs(x - location) / s) / (2 * s), rel=1e-4) for x, y in points.items())
 
 
 @row(3, "Laplace(0, √½) against Normal(0, 1)", LAWS)
 def laplace_and_normal() -> None:
-    assert "normal" in str(tc.figures.laplace_and_normal(variance=1).to_dict())
+    lines = curves(tc.figures.laplace_and_normal(variance=1))
+    s = sqrt(1 / 2)
+    assert all(y == pytest.approx(exp(-abs(x) / s) / (2 * s), rel=1e-4) for x, y in lines["Laplace"].items())
+    assert all(y == pytest.approx(exp(-x * x / 2) / sqrt(2 * pi), rel=1e-4) for x, y in lines["normal"].items())
+    assert {round(x) for x in lines["normal"]} == set(range(-4, 5))
 
 
 @row(4, "scale Δ/ε is ε-DP", MECHANISMS)
@@ -55,7 +66,17 @@ def guarantee() -> None:
 
 @row(5, "k outputs get k independent draws", MECHANISMS)
 def vector() -> None:
-    assert tc.Laplace(sensitivity=2.5, epsilon=0.1, outputs=2).release([3.5, 4.25]).shape == (2,)
+    """Check both laws, and that the pair (noise 1 ≤ 0, noise 2 ≤ 0) has the product of the probabilities."""
+    m = tc.Laplace(sensitivity=2.5, epsilon=0.1, outputs=2)
+    assert m.scale == pytest.approx(25, rel=1e-5)
+    assert m.release([3.5, 4.25]).shape == (2,)
+    with pytest.raises(tacit.InvalidError):
+        m.release([3.5])
+    n, whole = 40_000, tc.Laplace(sensitivity=2, epsilon=1, outputs=2)
+    noise = whole.release(np.zeros((n, 2), dtype=int))
+    low = noise <= 0
+    for share, chance in ((low[:, 0], whole.cdf(0)), (low[:, 1], whole.cdf(0)), (low.all(axis=1), whole.cdf(0) ** 2)):
+        assert abs(np.mean(share) - chance) < 7 * sqrt(chance * (1 - chance) / n)  # beyond with probability 3e-12
 
 
 @row(6, "a count has sensitivity 1", FIRST)
@@ -134,7 +155,7 @@ def parallel() -> None:
 @row(14, "six cells and a public n", "docs/explanation/tables.md")
 def cells() -> None:
     assert tc.Laplace(sensitivity=tc.sensitivity.histogram(neighbours="change one").l1, epsilon=0.1).scale == 20
-    assert tc.compose([(tc.Laplace(sensitivity=1, scale=50), 2)]).epsilon(delta=0).upper == 0.04
+    assert tc.compose([(tc.Laplace(sensitivity=1, scale=50), 2)]).epsilon(delta=0).upper == 0.04  # the notes' cost
     with households.database("change one") as db:
         found = db.crosstab("Race", epsilon=0.1)
         assert sum(found.to_pandas().iloc[:, -1]) == households.UNITS
@@ -197,7 +218,11 @@ def salary() -> None:
 
 @row(22, "post-processing is free", DEFINITIONS)
 def post_processing() -> None:
-    with households.database("add/remove") as db:
-        plain = db.plan("SELECT count(*) AS n FROM ce", epsilon=0.1)
-        rounded = db.plan("SELECT greatest(round(count(*)), 0) AS n FROM ce", epsilon=0.1)
-        assert plain.cost == rounded.cost
+    """Check that functions of answers are charged once: in SQL, and in Python nothing is charged at all."""
+    rounded = "SELECT greatest(round(count(*), -1), 0) AS n FROM ce"
+    with households.database("add/remove", epsilon=0.2) as db:
+        assert db.plan("SELECT count(*) AS n FROM ce", epsilon=0.1).cost == db.plan(rounded, epsilon=0.1).cost
+        value = db.sql(rounded, epsilon=0.1).value
+        assert isinstance(value, int | float)
+        assert value % 10 == 0 <= value
+        assert db.left.epsilon == 0.1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from inspect import signature
 from math import exp, log
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import tacit
 from cli_runs import run
 from lecture_notes.rows import row, tc
-from local_protocols import law
+from local_protocols import law, one_report
 
 LOCAL, MECHANISMS = "docs/explanation/local-model.md", "docs/reference/mechanisms.md"
 WORDS = "words" in signature(tacit.local.Warner.__init__).parameters
@@ -43,16 +44,35 @@ def trust() -> None:
 def warner() -> None:
     survey = tc.local.Warner(p=0.75, words=("yes", "no"))
     assert survey.epsilon == pytest.approx(log(3))
-    found = tc.local.simulate(survey, {"yes": 3000, "no": 7000}, seed=1)
+    yes, no = (one_report(survey, bytes([code])) for code in (0, 1))
+    assert (40 * yes + 60 * no)[0] == pytest.approx((40 - 0.25 * 100) / 0.5)
+    found = tc.local.simulate(survey, {"yes": 3000, "no": 7000}, seed=1, runs=400)
     assert found.truth.tolist() == [3000, 7000]
+    assert found.found == pytest.approx(found.predicted, rel=0.1)
     with TemporaryDirectory() as folder:
-        done = run(Path(folder), "local", "simulate", "--epsilon", "1", "--domain-size", "2", "--protocol", "Warner")
-    assert done.returncode == 0, done.stderr
+        place = Path(folder)
+        (place / "answers.txt").write_text("yes\n" * 3000 + "no\n" * 7000, "utf-8")
+        coin = ("--p", "0.75", "--words", "yes,no")
+        for command in (
+            ("choose", *coin, "--save", "survey.json"),
+            ("randomize", "survey.json", "answers.txt", "--out", "reports.jsonl"),
+            ("aggregate", "survey.json", "reports.jsonl", "--json"),
+            ("simulate", *coin, "--seed", "1"),
+        ):
+            done = run(place, "local", *command)
+            assert done.returncode == 0, done.stderr
+            if command[0] == "aggregate":
+                counts = {each["value"]: each["count"] for each in json.loads(done.stdout)["rows"]}
+                assert abs(counts["yes"] - 3000) < 8 * survey.variance(n=10_000, frequency=0.3) ** 0.5
 
 
 @row(41, "direct encoding (GRR): p, q and the estimator", LOCAL)
 def direct() -> None:
+    """Check p and q, that the estimator is unbiased over all reports, and an estimate within 8 standard errors."""
     oracle = tc.local.GRR(domain=4, epsilon=1)
+    for value in range(4):
+        mean = sum(float(chance) * one_report(oracle, report) for report, chance in law(oracle, value).items())
+        assert mean == pytest.approx(np.eye(4)[value], abs=1e-9)
     assert (oracle.p, oracle.q) == (pytest.approx(exp(1) / (exp(1) + 3)), pytest.approx(1 / (exp(1) + 3)))
     values = np.repeat(np.arange(4), 5000)
     found = oracle.estimate(oracle.randomize(values)).counts
@@ -64,12 +84,20 @@ def unary() -> None:
     oracle = tc.local.SUE(domain=[1, 2, 3, 4], epsilon=1)
     assert (round(oracle.p, 4), round(oracle.q, 4)) == (0.6225, 0.3775)
     assert log(oracle.p * (1 - oracle.q) / (oracle.q * (1 - oracle.p))) == pytest.approx(1)
+    laws = [law(oracle, value) for value in range(4)]  # v = 3 is bit 2
+    ones = [sum(chance for report, chance in laws[2].items() if report[0] >> bit & 1) for bit in range(4)]
+    assert ones == [pytest.approx(oracle.p if bit == 2 else oracle.q) for bit in range(4)]
+    for value in range(4):  # unbiased: exactly, over all reports
+        mean = sum(float(chance) * one_report(oracle, report) for report, chance in laws[value].items())
+        assert mean == pytest.approx(np.eye(4)[value], abs=1e-9)
 
 
 @row(43, "binary local hashing", LOCAL)
 def hashing() -> None:
     oracle = tc.local.BLH(domain=128, epsilon=1)
-    assert (round(oracle.p, 4), round(oracle.q, 4)) == (0.7311, 0.5)
+    assert (round(oracle.p, 4), round(oracle.q, 4), oracle.buckets) == (0.7311, 0.5, 2)
+    found = tc.local.simulate(tc.local.BLH(domain=4, epsilon=1), {0: 1000, 1: 0, 2: 3000, 3: 6000}, seed=1, runs=100)
+    assert found.found == pytest.approx(found.predicted, rel=0.15)  # bias would add to the error
 
 
 @row(44, "Var = nq(1-q)/(p-q)²", MECHANISMS)

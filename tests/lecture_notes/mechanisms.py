@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from math import exp, expm1, log, sqrt
 
 import numpy as np
@@ -11,12 +10,12 @@ import pytest
 import tacit
 from anonymity.test_notes import PATIENTS
 from lecture_notes import households
+from lecture_notes.figures import curves
 from lecture_notes.rows import row, tc
 
 FIRST, LAWS, COMPOSITION = "docs/tutorial/first-release.md", "docs/explanation/laws.md", "docs/reference/composition.md"
 DEFINITIONS, MOMENTS, SQL = "docs/explanation/definitions.md", "docs/explanation/moments.md", "docs/reference/sql.md"
 VOTES = {"Chinese": 12, "Indian": 9, "American": 11}
-OWN_P = "p" in signature(tacit.RandomizedResponse.__init__).parameters
 
 
 @row(49, "Laplace noise: mean 0, variance 2λ²", LAWS)
@@ -76,8 +75,13 @@ def integral() -> None:
 @row(54, "randomized response: p between 1/(1+e^ε) and e^ε/(1+e^ε)", FIRST)
 def response() -> None:
     assert [round(tc.RandomizedResponse(epsilon=e).p, 4) for e in (0.5, 1, log(3))] == [0.6225, 0.7311, 0.75]
-    if OWN_P:
-        assert tc.RandomizedResponse(p=0.75).guarantee.epsilon == pytest.approx(log(3))
+    assert tc.RandomizedResponse(p=0.75).guarantee.epsilon == pytest.approx(log(3))
+    for p in (0.6, 0.7310, 0.7311, 0.9):  # the end of the range of p costs ε = 1; p within it costs less
+        assert (tc.RandomizedResponse(p=p).guarantee.epsilon <= 1) == (p <= exp(1) / (1 + exp(1)))
+    coin, n = tc.RandomizedResponse(p=0.75), 20_000
+    assert abs(np.mean(coin.release(np.ones(n, bool))) - 0.75) < 7 * sqrt(
+        0.75 * 0.25 / n
+    )  # beyond with probability 3e-12
 
 
 @row(55, "Laplace O(1/ε) against randomized response O(√N)", LAWS)
@@ -86,7 +90,10 @@ def local_price() -> None:
     errors = [tc.RandomizedResponse(epsilon=1).error(n=n) * n for n in (100, 10_000, 1_000_000)]
     assert 5 < errors[1] / errors[0] < 15
     assert 8 < errors[2] / errors[1] < 12
-    assert "people" in str(tc.figures.laplace_and_randomized_response(epsilon=1).to_dict())
+    lines = curves(tc.figures.laplace_and_randomized_response(epsilon=1))
+    assert set(lines["Laplace"].values()) == {3}
+    for n, error in lines["randomized response"].items():
+        assert error == pytest.approx(tc.RandomizedResponse(epsilon=1).error(n=round(n)) * n)
 
 
 @row(56, "sequential composition", COMPOSITION)
@@ -102,8 +109,13 @@ def parallel() -> None:
 
 @row(58, "post-processing", DEFINITIONS)
 def post_processing() -> None:
+    """Check that the limits of the loss do not grow by any function of an answer: here rounding to tens."""
     with households.database("add/remove") as db:
         assert db.plan("SELECT round(count(*), -1) AS n FROM ce", epsilon=0.1).cost.epsilon == 0.1
+    m = tc.Laplace(sensitivity=1, epsilon=0.5)
+    outputs = np.arange(-200, 200)
+    tens = [np.bincount((outputs + 200) // 10, weights=m.pmf(outputs - count)) for count in (3, 4)]
+    assert np.max(np.abs(np.log(tens[0] / tens[1]))) <= 0.5 * (1 + 1e-9)
 
 
 @row(59, "advanced composition", COMPOSITION)

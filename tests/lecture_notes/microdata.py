@@ -90,9 +90,21 @@ def entropy() -> None:
 
 @row(31, "skewness: 1 % against 50 %", EXPLAINED)
 def skewness() -> None:
+    """Check the class with 50 of 100, and that l-diversity does not tell 49 + 1 from 1 + 49, as t-closeness does."""
     rows = {"class": ["even"] * 100 + ["rest"] * 9900, "hiv": ["+"] * 50 + ["-"] * 50 + ["+"] * 50 + ["-"] * 9850}
     found = tc.anonymity.attack(rows, kind="skewness", quasi=["class"], sensitive="hiv", factor=10)
     assert "50 times" in found.victims[0].learns
+
+    others = ["+"] * 50 + ["-"] * 9850
+    reports = []
+    for positive in (49, 1):
+        hiv = ["+"] * positive + ["-"] * (50 - positive) + others
+        table = {"class": ["one"] * 50 + ["rest"] * len(others), "hiv": hiv}
+        reports.append(tc.anonymity.check(table, quasi=["class"], sensitive="hiv"))
+    columns = [report.sensitive["hiv"] for report in reports]
+    assert [report.distinct_l for report in reports] == [2, 2]
+    assert columns[0].entropy_l == columns[1].entropy_l
+    assert [column.t for column in columns] == [pytest.approx(0.97, abs=1e-3), pytest.approx(0.015, abs=1e-3)]
 
 
 @row(32, "similarity: a salary in [20, 40], a stomach disease", EXPLAINED)
