@@ -72,7 +72,7 @@ def watch():
 for line in sys.stdin:
     if line.strip() == "watch":
         Thread(target=watch, daemon=True).start()
-    while line.strip() == "wait" and availability._has_executors(spark):
+    while line.strip() == "wait" and availability.executor_count(spark):
         sleep(0.2)  # the driver has not noticed yet
     ask()
 """

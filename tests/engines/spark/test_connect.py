@@ -25,6 +25,7 @@ from tacit.engines.source import Source
 from tacit.engines.spark import sessions
 from tacit.engines.spark.availability import LOST
 from tacit.engines.spark.engine import NOT_READY, open_spark, open_spark_tables
+from tacit.engines.spark.python_workers import check_python, needs_python
 from tacit.errors import (
     NOTHING_SPENT,
     InvalidError,
@@ -264,6 +265,14 @@ def test_a_server_that_was_restarted_is_noticed_before_the_charge(tmp_path: Path
             db.close()
         if not list((tmp_path / "warehouse").glob("visits")):
             pytest.fail("the table is gone, so nothing is shown")
+
+
+def test_a_frame_with_a_python_function_is_recognised_and_the_workers_run_it(url: str) -> None:
+    session = session_on(url)
+    numbers = session.range(3)
+    called = numbers.mapInPandas(lambda frames: frames, "id bigint")
+    assert (needs_python(numbers), needs_python(called)) == (False, True)
+    check_python(session, [called])
 
 
 def test_a_session_that_the_server_ended_is_noticed_before_the_charge(url: str) -> None:

@@ -183,7 +183,7 @@ def test_a_statement_is_stopped_at_its_time_limit_and_the_next_one_is_not(place:
 
 
 def test_a_cluster_without_executors_is_noticed_by_a_task_that_reads_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(availability, "_is_local", lambda _: False)
+    monkeypatch.setattr(availability, "is_local", lambda _: False)
     availability.check_executors(spark())  # it has no executor, but runs the task
     monkeypatch.setattr(availability, "_runs_a_task", lambda *_: False)
     db = tc.open(frame_of(pa.table({"x": [1, 2]})), unit=tc.ROW, budget=tc.PureDP(epsilon=1))

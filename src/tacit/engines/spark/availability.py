@@ -46,13 +46,13 @@ def check_server_session(session: SparkSession) -> None:
 
 def check_executors(session: SparkSession, seconds: float | None = None) -> None:
     """Raise SourceError if the session's cluster does not run one task in time."""
-    if _is_local(session) or _has_executors(session):
+    if is_local(session) or executor_count(session):
         return
     if not _runs_a_task(session, EXECUTOR_WAIT if seconds is None else seconds):
         raise SourceError(NO_EXECUTORS, hint=_CHECK_WORKERS)
 
 
-def _is_local(session: SparkSession) -> bool:
+def is_local(session: SparkSession) -> bool:
     """Return whether tasks run in the driver's process."""
     with suppress(Exception):
         if hasattr(session, "_jsparkSession"):
@@ -61,12 +61,12 @@ def _is_local(session: SparkSession) -> bool:
     return False
 
 
-def _has_executors(session: SparkSession) -> bool:
-    """Return whether the driver in this process knows an executor; False for Spark Connect, which has no status."""
+def executor_count(session: SparkSession) -> int:
+    """Return the number of executors that the driver in this process knows; 0 for Spark Connect, without a status."""
     with suppress(Exception):
         if hasattr(session, "_jsparkSession"):
-            return int(_java_context(session).getExecutorMemoryStatus().size()) > 1  # the driver is one of them
-    return False
+            return int(_java_context(session).getExecutorMemoryStatus().size()) - 1  # the driver is one of them
+    return 0
 
 
 def _java_context(session: SparkSession) -> Any:  # noqa: ANN401 - an object of Java

@@ -22,6 +22,7 @@ from tacit.engines.source import Source, SourcesByName, declared_at, open_one, w
 from tacit.engines.spark.availability import LOST, REOPEN, check_executors, check_server_session
 from tacit.engines.spark.dialect import SPARK
 from tacit.engines.spark.interrupts import new_tag, stop, tagged
+from tacit.engines.spark.python_workers import check_python
 from tacit.engines.spark.sessions import (
     check_session,
     is_reachable,
@@ -89,7 +90,8 @@ class SparkEngine(StatementEngine):
     def ready(self) -> None:
         """Raise, before anything is charged, if the session, the server, a table or all executors are gone.
 
-        Tables by name are looked up here, in a new session, which the next reading uses. Only the catalog is read.
+        Workers with another Python than a DataFrame needs are noticed, too. Tables by name are looked up here, in a new
+        session, which the next reading uses. Only the catalog is read.
         """
         self._refuse_child()
         with self._lock, quiet_logs():
@@ -98,6 +100,8 @@ class SparkEngine(StatementEngine):
             self._check_sessions(self._ours)
             guarded(self._look_up, NOT_READY, hint=_REOPEN)
             check_executors(self._ours)
+            frames = [source.frame for source in self._sources.values() if source.frame is not None]
+            check_python(self._ours, frames)
 
     @property
     def _reads_by_name(self) -> bool:
