@@ -7,9 +7,9 @@
 noise, which `joint_price` prices. The outer query reads released and public tables alone (`query.sql.outer_query`
 proves it) and runs in a process that holds nothing else. So it is post-processing.
 
-**No answer is lost.** What DuckDB cannot bind is found before the charge, on empty tables and on dummies of the right
-types. If the outer query still fails after it, takes too long, returns too much or is interrupted (Ctrl-C), the answer
-has the released tables and a warning. The outcome and the answer are recorded before the outer query runs.
+**No answer is lost.** `dry_run` finds before the charge what DuckDB cannot bind, and a result that is too large. If
+the outer query still fails after it, takes too long, returns too much or is interrupted (Ctrl-C), the answer has the
+released tables and a warning. The outcome and the answer are recorded before the outer query runs.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
 from tacit import sizing
+from tacit.dry_run import dry_run, may_overflow, public_tables, reason
 from tacit.engines.duckdb.sandbox import SandboxError, SharedSandbox
-from tacit.errors import InvalidError, RefusedError, UnusedKeyError
+from tacit.errors import InvalidError, UnusedKeyError
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.filters import Spent
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
@@ -41,7 +40,7 @@ from tacit.query.refusals import refused
 from tacit.query.results import answer_codec
 from tacit.query.results.derived_release import DerivedRelease
 from tacit.query.results.noise_draws import is_linear
-from tacit.query.results.outer_tables import OuterTable, dummy_table, empty_table, released_table
+from tacit.query.results.outer_tables import OuterTable, released_table
 from tacit.query.results.quote import QueryForm, Question
 from tacit.query.results.release import Release
 from tacit.query.results.table import Table
@@ -53,9 +52,7 @@ from tacit.quoting import check_currency, check_delta
 if TYPE_CHECKING:
     from tacit.session import Session
 
-_DRY_SECONDS = 5.0
 _DRAW_SECONDS = 10.0
-_MOST_PUBLIC_ROWS = 200_000
 _HALVINGS = 6
 _WORTH = Fraction(9, 10)
 """The largest part of the sum of all ε that the composition at δ may cost to be used."""
@@ -73,12 +70,22 @@ def quote(session: Session, question: Question, outer: OuterQuery) -> DerivedQuo
         for plan, part, each in zip(plans, shares, questions, strict=True)
     )
     outline = _outline(session, outer, plans)
-    names = _dry_run(session, outer, plans)
+    names = dry_run(session, outer, plans, outline)
     whole = Plan(sql=outer.sql, table=plans[0].table, where=None, keys=(), bundles=(), aggregates=(), outputs=())
     check_delta(session, _guarantee(joint))
     terms = Price(guarantee=_guarantee(joint), noise=(), shares=(), events=joint.events, why=_why(joint, len(inner)))
     return DerivedQuote(
-        whole, terms, question.confidence, question.assume, session, question, inner, outer, outline, names
+        whole,
+        terms,
+        question.confidence,
+        question.assume,
+        session,
+        question,
+        inner,
+        outer,
+        outline,
+        names,
+        bool(outline.choice) and may_overflow(outer, plans),
     )
 
 
@@ -236,46 +243,6 @@ def _outline(session: Session, outer: OuterQuery, plans: Sequence[Plan]) -> Oute
     return outer_columns(outer.tree, tables, chosen, bent)
 
 
-def _dry_run(session: Session, outer: OuterQuery, plans: Sequence[Plan]) -> tuple[str, ...]:
-    """Run the outer query on empty tables and on dummies, and return the names of its columns; or refuse it."""
-    public = _public_tables(session, outer)
-    names: tuple[str, ...] = ()
-    pivots = outer.tree.find(exp.Pivot) is not None  # an empty table has no columns to pivot to
-    with session.sandbox.use() as sandbox:
-        for made in (dummy_table,) if pivots else (empty_table, dummy_table):
-            tables = [made(each.table, plan) for each, plan in zip(outer.inner, plans, strict=True)]
-            try:
-                sandbox.open([*tables, *public])
-                names = sandbox.run(outer.text, _DRY_SECONDS).names
-            except SandboxError as error:
-                raise RefusedError(
-                    f"The computation with the released tables fails: {_reason(error)}.",
-                    hint=error.hint or "Correct the part of the query that reads the private aggregates.",
-                ) from None
-    return names
-
-
-def _public_tables(session: Session, outer: OuterQuery) -> list[OuterTable]:
-    """Return the public tables that an outer query reads."""
-    tables = []
-    for name in outer.public:
-        policy = session.tables[name]
-        if policy.size is not None and policy.size > _MOST_PUBLIC_ROWS:
-            reason = (
-                f"The public table {name} has {policy.size:,} rows; a computation reads at most {_MOST_PUBLIC_ROWS:,}"
-            )
-            raise refused(reason, "Join it inside the private aggregate, or use a smaller table.")
-        kinds = {column: each.kind for column, each in policy.columns.items() if not each.hidden and not each.timezone}
-        rows = session.public_rows(name, kinds)
-        values = tuple(zip(*rows, strict=True)) if rows else tuple(() for _ in kinds)
-        tables.append(OuterTable(name, tuple(kinds.items()), values))
-    return tables
-
-
-def _reason(error: SandboxError) -> str:
-    return error.message.rstrip(".!")
-
-
 @dataclass(frozen=True, slots=True)
 class _SandboxComputation:
     """Runs an outer query in the sandbox; a result that cannot be had is None."""
@@ -347,13 +314,13 @@ def _computed(
     result, failure, public = None, None, list[OuterTable]()
     by_table = {each.table: release for each, release in zip(quote.outer.inner, releases, strict=True)}
     try:
-        public = _public_tables(session, quote.outer)
+        public = public_tables(session, quote.outer)
         tables = [released_table(name, release) for name, release in by_table.items()]
         with session.sandbox.use() as sandbox:
             sandbox.open([*tables, *public])
             result = sandbox.run(quote.outer.text)
     except SandboxError as error:
-        failure = _reason(error)
+        failure = reason(error)
     except KeyboardInterrupt:  # the private aggregates are charged and released, and must reach the caller
         failure = "it was interrupted"
     except Exception:  # noqa: BLE001 - nothing may lose what was charged

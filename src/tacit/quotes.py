@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 USUAL_REACH = 50
 """The reach at which the cost of a choice for an error is computed."""
 
+_MAY_OVERFLOW = (
+    "Noisy values choose the rows of the result. If more than 100,000 rows remain, the answer has the released tables "
+    "and no result."
+)
 _TOTALS = ("count", "count_units", "count_distinct", "sum", "table_count")
 
 
@@ -204,13 +208,15 @@ class DerivedQuote(SessionQuote):
     """A quote of a query that computes with private aggregates.
 
     `inner` are the quotes of the aggregates, `outer` is the computation, `outline` says what is known about its
-    columns, and `names` are their names in a dry run.
+    columns, and `names` are their names in a dry run. `may_overflow` is True if noisy values choose the rows of a
+    result that may have too many.
     """
 
     inner: tuple[SessionQuote, ...]
     outer: OuterQuery
     outline: OuterColumns
     names: tuple[str, ...]
+    may_overflow: bool = False
 
     @property
     def error(self) -> dict[str, float]:
@@ -261,6 +267,8 @@ class DerivedQuote(SessionQuote):
             lines += [f"{each.label}: {quote.plan.sql}", f"    {quote._price_line()}"]  # noqa: SLF001 - of the same family
             lines += [f"    {name}: {error}" for name, error in quote._errors()]  # noqa: SLF001 - as above
             lines += [f"    {line}" for line in quote._explanations()]  # noqa: SLF001 - as above
+        if self.may_overflow:
+            lines.append(_MAY_OVERFLOW)
         return lines
 
 

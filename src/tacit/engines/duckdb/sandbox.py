@@ -63,6 +63,10 @@ class SandboxError(TacitError):
     """The outer part of a query failed; the message is the reason, as the end of a sentence."""
 
 
+class TooManyRowsError(SandboxError):
+    """The result of the outer part of a query has more than MOST_ROWS rows."""
+
+
 class Sandbox:
     """One process that runs SQL over the tables that it is given."""
 
@@ -123,7 +127,8 @@ class Sandbox:
             raise
         self._busy += monotonic() - start
         if "error" in reply:
-            raise SandboxError(_reason(reply["error"], request))
+            kind = TooManyRowsError if reply["error"] == "rows" else SandboxError
+            raise kind(_reason(reply["error"], request))
         return reply
 
     def _reply(self, request: dict[str, object], seconds: float) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from tacit.query.results.noise_draws import flat, is_fitted
 from tacit.query.results.release import Release
 from tacit.query.results.table import Table
 
-_MOST_CELLS = 2_000
+FEW_ROWS = 2_000
+"""The number of rows of a small table with made-up values."""
 _NUMBERS = ("integer", "real")
 _DUMMIES: Mapping[Kind, tuple[Value, Value]] = {
     "integer": (1, 2),
@@ -56,10 +57,10 @@ def empty_table(name: str, plan: Plan) -> OuterTable:
     return OuterTable(name, columns, tuple(() for _ in columns))
 
 
-def dummy_table(name: str, plan: Plan) -> OuterTable:
-    """Return a table with the listed keys of a plan and made-up values."""
+def dummy_table(name: str, plan: Plan, most: int | None = None) -> OuterTable:
+    """Return a table with the listed keys of a plan, or so many of them, and made-up values."""
     groups = product(*map(_dummy_keys, plan.keys)) if plan.open else plan.listed_groups()
-    keys = list(islice(groups, _MOST_CELLS))
+    keys = list(islice(groups, most))
     values = [[_dummy(output, cell, number) for number, cell in enumerate(keys)] for _, output in plan.outputs]
     return OuterTable(name, tuple((column, output.kind) for column, output in plan.outputs), values)
 
