@@ -16,6 +16,7 @@ import tacit as tc
 from tacit.database import Database
 from tacit.engines import temporary
 from tacit.engines.duckdb.engine import GONE, DuckDBEngine
+from tacit.engines.time_limit import TimeLimit
 from tacit.errors import NOTHING_SPENT, InvalidError, SourceError, TimeLimitError
 from tacit.query.policy.engine_settings import EngineSettings
 from tacit.session import SOURCE_FAILED
@@ -72,6 +73,16 @@ def test_a_query_that_is_stopped_stays_charged_and_the_next_one_works(large: Pat
     assert db.ledger.entries()[-1].outcome == "failed"
     engine(db).settings = EngineSettings()
     assert db.sql(COUNT, epsilon=10**6).to_dict()["n"] == [UNITS // 3] * 3
+
+
+def test_no_statement_starts_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tiny statement would end in time, so without an interrupt only the check before it can stop it."""
+    monkeypatch.setattr(TimeLimit, "left", property(lambda _: 0.0))
+    monkeypatch.setattr(DuckDBEngine, "_interrupt", lambda _: None)
+    db = opened(SMALL)
+    with pytest.raises(TimeLimitError):
+        db.sql(COUNT, epsilon=1)
+    db.close()
 
 
 def test_memory_that_does_not_suffice_is_written_to_the_directory(large: Path, tmp_path: Path) -> None:

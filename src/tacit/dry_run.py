@@ -78,7 +78,7 @@ def _failed(error: SandboxError, hint: str) -> RefusedError:
 def may_overflow(outer: OuterQuery, plans: Sequence[Plan], public: Sequence[OuterTable] = ()) -> bool:
     """Return whether the result may have too many rows, which the run on small tables cannot show.
 
-    A query without any of the nodes that make rows has at most as many as its largest table.
+    Without a node that makes rows, a result is not larger than the largest table that the query reads.
     """
     cells = [plan.cells for plan in plans if plan.cells is not None]
     if max(cells, default=0) <= FEW_ROWS or _has_small_limit(outer.tree):
