@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from tacit.cli import options
+from tacit.cli import local_options, options
 
 local_app = typer.Typer(
     name="local",
@@ -17,20 +17,20 @@ local_app = typer.Typer(
 @local_app.command()
 def choose(  # noqa: PLR0913 - one for each option
     *,
-    epsilon: options.ReportEpsilonOption = None,
-    p: options.TruthOption = None,
-    q: options.OtherBitOption = None,
-    buckets: options.BucketsOption = None,
-    size: options.SubsetSizeOption = None,
-    domain: options.DomainOption = None,
-    domain_size: options.DomainSizeOption = None,
-    words: options.WordsOption = None,
-    people: options.PeopleOption = 100_000,
-    max_report_bytes: options.MaxReportBytesOption = None,
-    protocol: options.ProtocolOption = None,
-    client: options.ClientOption = None,
-    save: options.SaveParametersOption = None,
-    against: options.AgainstOption = None,
+    epsilon: local_options.ReportEpsilonOption = None,
+    p: local_options.TruthOption = None,
+    q: local_options.OtherBitOption = None,
+    buckets: local_options.BucketsOption = None,
+    size: local_options.SubsetSizeOption = None,
+    domain: local_options.DomainOption = None,
+    domain_size: local_options.DomainSizeOption = None,
+    words: local_options.WordsOption = None,
+    people: local_options.PeopleOption = 100_000,
+    max_report_bytes: local_options.MaxReportBytesOption = None,
+    protocol: local_options.ProtocolOption = None,
+    client: local_options.ClientOption = None,
+    save: local_options.SaveParametersOption = None,
+    against: local_options.AgainstOption = None,
     chart: options.ChartOption = None,
     force: options.ForceOption = False,
     json: options.JsonOption = False,
@@ -53,10 +53,10 @@ def choose(  # noqa: PLR0913 - one for each option
 
 @local_app.command()
 def randomize(
-    parameters: options.ParametersArgument,
-    values: options.ValuesArgument = "-",
+    parameters: local_options.ParametersArgument,
+    values: local_options.ValuesArgument = "-",
     *,
-    out: options.ReportsOutOption = None,
+    out: local_options.ReportsOutOption = None,
     force: options.ForceOption = False,
     json: options.JsonOption = False,
 ) -> None:
@@ -68,14 +68,14 @@ def randomize(
 
 @local_app.command()
 def aggregate(  # noqa: PLR0913 - one for each option
-    parameters: options.ParametersArgument,
-    reports: options.ReportsArgument = None,
+    parameters: local_options.ParametersArgument,
+    reports: local_options.ReportsArgument = None,
     *,
-    tally: options.TallyOption = None,
+    tally: local_options.TallyOption = None,
     confidence: options.ConfidenceOption = 0.95,
-    simultaneous: options.SimultaneousOption = False,
-    consistent: options.ConsistentOption = None,
-    top: options.TopOption = 20,
+    simultaneous: local_options.SimultaneousOption = False,
+    consistent: local_options.ConsistentOption = None,
+    top: local_options.TopOption = 20,
     chart: options.ChartOption = None,
     force: options.ForceOption = False,
     json: options.JsonOption = False,
@@ -90,19 +90,19 @@ def aggregate(  # noqa: PLR0913 - one for each option
 @local_app.command()
 def simulate(  # noqa: PLR0913 - one for each option
     *,
-    epsilon: options.ReportEpsilonOption = None,
-    p: options.TruthOption = None,
-    q: options.OtherBitOption = None,
-    buckets: options.BucketsOption = None,
-    size: options.SubsetSizeOption = None,
-    domain_size: options.SimulatedSizeOption = None,
-    words: options.WordsOption = None,
-    people: options.PeopleOption = 100_000,
-    population: options.PopulationShapeOption = "zipf",
-    protocol: options.ProtocolsOption = None,
-    runs: options.RunsOption = 1,
-    seed: options.SimulationSeedOption = None,
-    consistent: options.ConsistentOption = "norm-sub",
+    epsilon: local_options.ReportEpsilonOption = None,
+    p: local_options.TruthOption = None,
+    q: local_options.OtherBitOption = None,
+    buckets: local_options.BucketsOption = None,
+    size: local_options.SubsetSizeOption = None,
+    domain_size: local_options.SimulatedSizeOption = None,
+    words: local_options.WordsOption = None,
+    people: local_options.PeopleOption = 100_000,
+    population: local_options.PopulationShapeOption = "zipf",
+    protocol: local_options.ProtocolsOption = None,
+    runs: local_options.RunsOption = 1,
+    seed: local_options.SimulationSeedOption = None,
+    consistent: local_options.ConsistentOption = "norm-sub",
     chart: options.ChartOption = None,
     force: options.ForceOption = False,
     json: options.JsonOption = False,
