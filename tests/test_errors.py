@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tacit as tc
-from tacit.engines.duckdb.sandbox import SandboxError
+from tacit.engines.duckdb.sandbox import SandboxError, TooManyRowsError
 from tacit.engines.source import declared_at
 from tacit.errors import (
     NOTHING_SPENT,
@@ -70,6 +70,7 @@ EXAMPLES: list[TacitError] = [
     MissingDriverError("psycopg", "PostgreSQL", extra="postgres"),
     InternalError("a check failed."),
     SandboxError("it took more than 10 seconds."),
+    TooManyRowsError("it took more than 10 seconds."),
     PolicyError("clinic.toml", [Mistake(3, "unit", "is required"), Mistake(None, "keys", "did you mean?")]),
     DeclaredValueError("bounds", "must be two finite numbers"),
 ]

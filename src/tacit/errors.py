@@ -31,14 +31,13 @@ the data, and never a password. Code branches on classes and attributes, not on 
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence, Sized
 from difflib import get_close_matches
 from numbers import Number
 from typing import Self, TypeVar
 
-from tacit.safe_text import visible
+from tacit.safe_text import hidden, visible
 
 NOTHING_SPENT = "Nothing was spent."
 
@@ -48,21 +47,6 @@ _LONGEST = 80
 _LONGEST_PATH = 200
 _MOST_NAMES = 20
 _SCALARS = (Number, str)
-
-
-_SECRET = re.compile(r":(?!/)[^\s']*@")
-"""A password in a URL, which may have lost a slash, or its colon."""
-
-
-def hidden(text: str) -> str:
-    """Return a text without the passwords of the URLs in it.
-
-    >>> hidden("'postgresql://reader:secret@db/clinic' is not a file")
-    "'postgresql://reader:…@db/clinic' is not a file"
-    >>> hidden("postgresql//reader:se:cr@et@db"), hidden("postgresql:reader:secret@db")
-    ('postgresql//reader:…@db', 'postgresql:…@db')
-    """
-    return _SECRET.sub(":…@", text)
 
 
 class TacitError(Exception):

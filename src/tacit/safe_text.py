@@ -14,6 +14,7 @@ Rendering uses these functions; values that programs receive stay exact.
 | JSON | `as_json` |
 | CSV for spreadsheets | `spreadsheet_cell` |
 | names and labels in charts | `chart_label` |
+| a URL with a password, in a message | `hidden` |
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ _TAG = re.compile(r"<(?=/?script|!--)", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|nan)", re.ASCII | re.IGNORECASE)
 _FORMULA = re.compile(r"'*(?:[\t\r\n]|[\s\u200b\ufeff]*[=+\-@＝＋－＠])")
 _JAMO = (("\u1160", "\u11ff"), ("\ud7b0", "\ud7ff"))
+
+_SECRET = re.compile(r":(?!/)[^\s']*@")
+"""A password in a URL, which may have lost a slash, or its colon."""
 
 
 def visible(text: str) -> str:
@@ -183,3 +187,14 @@ def chart_label(text: str) -> str:
     ('\\x3c/script><b>', 'a < b')
     """
     return _TAG.sub(r"\\x3c", visible(text))
+
+
+def hidden(text: str) -> str:
+    """Return a text without the passwords of the URLs in it.
+
+    >>> hidden("'postgresql://reader:secret@db/clinic' is not a file")
+    "'postgresql://reader:…@db/clinic' is not a file"
+    >>> hidden("postgresql//reader:se:cr@et@db"), hidden("postgresql:reader:secret@db")
+    ('postgresql//reader:…@db', 'postgresql:…@db')
+    """
+    return _SECRET.sub(":…@", text)

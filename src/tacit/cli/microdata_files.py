@@ -29,10 +29,10 @@ from tacit.errors import (
     TacitError,
     UnreadableFileError,
     bad_value,
-    hidden,
     show_name,
 )
 from tacit.query.policy.locations import fill
+from tacit.safe_text import hidden
 
 _SEPARATORS = ";,\t|"
 _GROUPED = 3

@@ -19,8 +19,8 @@ from tacit.guarantees.exact import Exact, Number, round_up, to_fraction
 from tacit.guarantees.filters import Budget, Spent, limit
 from tacit.guarantees.pld import Bounds
 from tacit.ledger import Ledger, LedgerEntry
+from tacit.ledger.admission import difference
 from tacit.ledger.records import left_of, left_under
-from tacit.ledger.state import difference
 from tacit.notebook import ShownAsFields, rows_html
 from tacit.query.formatting import spell
 from tacit.safe_text import html_lines

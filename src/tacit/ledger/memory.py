@@ -15,6 +15,7 @@ from tacit.errors import RefusedError
 from tacit.guarantees.events import Neighbours
 from tacit.guarantees.filters import Budget, Spent
 from tacit.ledger import ANSWERED, PENDING, LedgerEntry, Request, Ticket
+from tacit.ledger.admission import limit_of
 from tacit.ledger.records import Account, Head, MemoryTables, Record, RecordBody, canonical
 from tacit.ledger.sizes import new_sizes, recorded_size
 from tacit.ledger.state import (
@@ -24,7 +25,6 @@ from tacit.ledger.state import (
     check_key,
     check_new_limit,
     check_outcome,
-    limit_of,
     request_names,
 )
 

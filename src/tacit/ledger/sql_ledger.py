@@ -30,20 +30,14 @@ from tacit.errors import LedgerError, RefusedError, show_name
 from tacit.guarantees.events import from_json
 from tacit.guarantees.filters import Budget, Spent
 from tacit.ledger import ANSWERED, PENDING, LedgerEntry, Request, Ticket, check_name
+from tacit.ledger.admission import limit_of
 from tacit.ledger.changes import append, change_budget, change_limit, change_policy, change_version, check_clock
 from tacit.ledger.policies import Policies, RecordedPolicy
 from tacit.ledger.records import Account, Head, Record, decode_total, key_name, left_of, left_under
 from tacit.ledger.schema import CHARGES, DERIVED, RECORDS, REQUESTS, SqlTables, damaged, read_head
 from tacit.ledger.seals import check_not_sealed
 from tacit.ledger.sizes import new_sizes, recorded_size
-from tacit.ledger.state import (
-    before_charge,
-    charge_body,
-    check_key,
-    check_outcome,
-    limit_of,
-    request_names,
-)
+from tacit.ledger.state import before_charge, charge_body, check_key, check_outcome, request_names
 from tacit.ledger.storage import Store
 
 _LARGEST_ANSWER = 20_000_000

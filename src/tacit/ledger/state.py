@@ -27,7 +27,7 @@ verify.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -35,7 +35,6 @@ from typing import Any
 
 from tacit import activity
 from tacit.errors import (
-    BudgetError,
     CommitError,
     InternalError,
     InvalidError,
@@ -45,10 +44,11 @@ from tacit.errors import (
     bad_value,
     show_name,
 )
-from tacit.guarantees.events import Event, from_json, to_json
+from tacit.guarantees.events import from_json, to_json
 from tacit.guarantees.exact import whole
-from tacit.guarantees.filters import Budget, Spent, admit_all, limit
+from tacit.guarantees.filters import Budget, limit
 from tacit.ledger import ANSWERED, FAILED, PENDING, Request, check_name
+from tacit.ledger.admission import admitted, limit_of
 from tacit.ledger.policies import check_fixed
 from tacit.ledger.records import (
     MOVED,
@@ -62,8 +62,6 @@ from tacit.ledger.records import (
     decode_budget,
     described_analyst,
     key_name,
-    left_of,
-    left_under,
     query_name,
     version_name,
 )
@@ -181,12 +179,6 @@ def check_account(analyst: str) -> None:
         check_name(analyst, "analyst")
 
 
-def limit_of(analyst: str, nothing: Spent, tables: Tables) -> Budget | None:
-    """Return the limit that applies to an analyst: their own, or that of unlisted analysts; None without either."""
-    own_limit = tables.account(analyst, nothing).limit
-    return tables.account(UNLISTED, nothing).limit if own_limit is None else own_limit
-
-
 def check_admission(analyst: str, own_limit: Budget | None) -> None:
     """Raise RefusedError if an analyst's limit is 0: then no query is admitted, not even one that costs nothing."""
     if own_limit is not None and limit(own_limit).loss == 0:
@@ -251,7 +243,7 @@ def _charge(head: Head, number: int, body: Mapping[str, Any], tables: Tables) ->
     analyst, digest, key = str(body["analyst"]), body["digest"], body["key"]
     events = [from_json(json.dumps(event)) for event in body["events"]]
     check_key(analyst, key, digest, tables)
-    total, account = _admitted(head, analyst, events, tables)
+    total, account = admitted(head, analyst, events, tables)
     if _totals(body, "") != (total.loss, total.delta):
         raise WrongRecordError("Its totals are not those that its events give.")
     if _totals(body, "analyst_") != (account.spent.loss, account.spent.delta):
@@ -268,45 +260,6 @@ def _charge(head: Head, number: int, body: Mapping[str, Any], tables: Tables) ->
 
 def _totals(body: Mapping[str, Any], prefix: str) -> tuple[Fraction, Fraction]:
     return Fraction(body[f"{prefix}loss"]), Fraction(body[f"{prefix}delta"])
-
-
-def _admitted(head: Head, analyst: str, events: Sequence[Event], tables: Tables) -> tuple[Spent, Account]:
-    """Return the totals after some events, or raise BudgetError; the budget and the analyst's limit must admit them.
-
-    An analyst without a limit gets what the total of the data grew by. An error states what the analyst has left: the
-    lesser of the rests of the budget and of the limit.
-    """
-    spent, recorded = tables.account(analyst, head.nothing)
-    own_limit = limit_of(analyst, head.nothing, tables)
-    if own_limit is None:
-        total = admit_all(head.spent, head.budget, events)
-        growth = difference(head.spent, total)
-        return total, Account(replace(spent, loss=spent.loss + growth.loss, delta=spent.delta + growth.delta), None)
-    try:
-        total = admit_all(head.spent, head.budget, events)
-        return total, Account(admit_all(spent, own_limit, events), recorded)
-    except BudgetError as error:
-        raise _shortage(error, head, left_under(head.budget, head.spent, own_limit, spent), events) from None
-
-
-def _shortage(error: BudgetError, head: Head, rest: Budget, events: Sequence[Event]) -> BudgetError:
-    """Return the error with what an analyst has left, if that is less than what is left of the budget of all."""
-    if rest == left_of(head.budget, head.spent):
-        return error
-    try:
-        admit_all(head.nothing, rest, events)
-    except BudgetError as own:
-        return BudgetError(
-            own.message,
-            hint="This is the analyst's own limit, under the budget of the data. Ask for less, or have the steward "
-            "raise the limit.",
-        )
-    return error
-
-
-def difference(before: Spent, after: Spent) -> Spent:
-    """Return by how much a total grew; raise InvalidError if it became smaller."""
-    return replace(after, loss=after.loss - before.loss, delta=after.delta - before.delta)
 
 
 def check_key(analyst: str, key: str | None, digest: str, tables: Tables) -> None:
@@ -364,7 +317,7 @@ _RULES: Mapping[str, Callable[[Head, int, Mapping[str, Any], Tables], Head]] = {
 def charge_body(head: Head, request: Request, tables: Tables) -> dict[str, object]:
     """Return the body of a charge, without its time; raise BudgetError if it does not fit, RefusedError at limit 0."""
     check_admission(request.analyst, limit_of(request.analyst, head.nothing, tables))
-    total, account = _admitted(head, request.analyst, request.events, tables)
+    total, account = admitted(head, request.analyst, request.events, tables)
     return {
         "question": request.question,
         "analyst": request.analyst,

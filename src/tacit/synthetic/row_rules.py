@@ -16,10 +16,10 @@ from typing import TypeAlias
 import numpy as np
 
 from tacit.arrays import Bools
-from tacit.errors import InvalidError, bad_value, hidden, show, show_name
+from tacit.errors import InvalidError, bad_value, show, show_name
 from tacit.query.evaluate import evaluator
 from tacit.query.expressions import Column, Expression, Value, walk
-from tacit.safe_text import visible
+from tacit.safe_text import hidden, visible
 from tacit.session import Session
 from tacit.synthetic.row_filter import rows_of
 from tacit.synthetic.row_values import ColumnValues

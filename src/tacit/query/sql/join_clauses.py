@@ -20,124 +20,32 @@ from tacit.query.expressions import Call, Column, Expression, columns
 from tacit.query.joins import Join, rename_columns
 from tacit.query.policy import ColumnPolicy, PublicRows, TablePolicy
 from tacit.query.refusals import refused
+from tacit.query.sql.join_checks import (
+    USE_ON,
+    check_names,
+    check_one_row_per_unit,
+    check_sides,
+    folded_names,
+    read_side,
+)
 from tacit.query.sql.names import resolve
 from tacit.query.sql.scope import Scope, VisibleColumn, conjuncts
 from tacit.query.sql.typed_expressions import TypedExpression, call, case, condition, conjunction, typed_column
 
-_ON = "Write FROM a JOIN b ON a.x = b.x, or LEFT JOIN."
-_METHODS = {
-    "NATURAL": (
-        "NATURAL joins are not supported, because a new column would change them",
-        "Name the columns: USING (x).",
-    ),
-    "ASOF": ("ASOF joins are not supported", "Join on equal values, such as date_trunc('day', t)."),
-    "POSITIONAL": ("POSITIONAL joins are not supported, because rows have no order", _ON),
-}
-_KINDS = {
-    "CROSS": ("CROSS joins are not supported", _ON),
-    "SEMI": ("SEMI joins are not supported", "Write JOIN with a public table that has each value once."),
-    "ANTI": (
-        "ANTI joins are not supported",
-        "Write LEFT JOIN, and in WHERE that a column of the joined table IS NULL.",
-    ),
-}
-
 
 def join_scopes(left: Scope, right: Scope, node: exp.Join) -> Scope:
     """Return the scope of a join, or raise RefusedError or InvalidError."""
-    side = _read_side(node)
-    _check_names(left, right)
+    side = read_side(node)
+    check_names(left, right)
     swapped = left.table.public if left.table.public != right.table.public else side == "RIGHT"
     first, other = (right, left) if swapped else (left, right)
     side = {"LEFT": "RIGHT", "RIGHT": "LEFT"}.get(side, side) if swapped else side
-    _check_sides(first, other, side)
+    check_sides(first, other, side)
     builder = _JoinBuilder(first, other, "left" if side == "LEFT" else "inner")
     merged = builder.read(node, swapped=swapped)
     scope = builder.scope(merged, swapped=swapped)
-    _check_one_row_per_unit(scope)
+    check_one_row_per_unit(scope)
     return scope
-
-
-def _read_side(node: exp.Join) -> str:
-    """Return INNER, LEFT, RIGHT or FULL, or raise RefusedError."""
-    for name, refusals in (("method", _METHODS), ("kind", _KINDS)):
-        if node.args.get(name) in refusals:
-            raise refused(*refusals[node.args[name]])
-    if node.args.get("kind") not in (None, "INNER", "OUTER") or node.args.get("method"):
-        raise refused("This kind of join is not supported", _ON)
-    if node.args.get("on") is None and not node.args.get("using"):
-        raise refused("Joins without a condition are not supported", _ON)
-    side = str(node.args.get("side") or "INNER")
-    if side == "FULL":
-        raise refused("FULL joins are not supported", "Run one query with LEFT JOIN for each private side.")
-    return side
-
-
-def _check_names(left: Scope, right: Scope) -> None:
-    """Check that the sides of a join have different names."""
-    taken = {part.name.casefold() for part in left.parts if part.name is not None}
-    for part in right.parts:
-        if part.name is not None and part.name.casefold() in taken:
-            raise refused(f"Two sides of the join have the name {show_name(part.name)}", "Give one an alias: AS b.")
-
-
-def _check_sides(first: Scope, other: Scope, side: str) -> None:
-    """Check that these scopes may be joined. `first` is private if either is, and `side` is relative to it."""
-    if side == "RIGHT":
-        raise refused(
-            f"A join that keeps rows of the public table {show_name(other.table.name)} without a match is not "
-            "supported, because it would show which of them have no private row",
-            "Keep the private rows: JOIN, or private LEFT JOIN public.",
-        )
-    if side == "LEFT" and first.table.public:
-        raise refused("An outer join of two public tables is not supported", "Join the private table first.")
-    if side == "LEFT" and other.joins:
-        raise refused("A join inside the right side of a LEFT JOIN is not supported", "Join its tables one by one.")
-    if not other.table.public:
-        _check_private(first, other)
-
-
-def _check_private(first: Scope, other: Scope) -> None:
-    """Check that two private tables differ, have a unit column each, and have the same neighbours."""
-    table, joined = first.table, other.table
-    if first.units is not None or other.units is not None:
-        raise refused(
-            "A subquery that groups by the unit cannot be joined with a private table",
-            "Join the private tables inside the subquery, before its GROUP BY. There max(x) selects a column that has "
-            "one value for each unit.",
-        )
-    shared = _private_tables(first) & _private_tables(other)
-    if shared:
-        reason = f"A join of the private table {show_name(min(shared))} with itself is not supported"
-        raise refused(reason, "Compute values of each unit in a subquery that groups by the unit column.")
-    if table.unit is None or joined.unit is None:
-        bare = joined if joined.unit is None else table
-        raise refused(
-            f"Each row of {show_name(bare.name)} is a unit, so it cannot be joined with another private table",
-            "Ask the data's steward to declare a unit column, or query each table alone.",
-        )
-    if table.neighbours != joined.neighbours:
-        reason = f"{show_name(table.name)} and {show_name(joined.name)} have different neighbours"
-        raise refused(reason, "Query each table alone.")
-
-
-def _private_tables(scope: Scope) -> set[str]:
-    return {scope.table.name, *(join.table for join in scope.joins if join.private)}
-
-
-def _check_one_row_per_unit(scope: Scope) -> None:
-    """Check that a row which is a unit stays one row."""
-    if scope.table.public or scope.table.unit is not None:
-        return
-    source = show_name(scope.table.name) if scope.units is None else "the subquery"
-    for join in scope.joins:
-        keys = [key for _, key in join.pairs]
-        if not any(isinstance(key, Column) and scope.table.columns[key.name].unique for key in keys):
-            raise refused(
-                f"Each row of {source} is a unit, and the join with {show_name(join.table)} could turn one row into "
-                "several",
-                "Join on a column of the public table that has no value twice, without a cast.",
-            )
 
 
 @dataclass(slots=True)
@@ -207,7 +115,7 @@ class _JoinBuilder:
         self, name: exp.Identifier, left: Scope, right: Scope, *, swapped: bool
     ) -> tuple[str, VisibleColumn]:
         if not isinstance(name, exp.Identifier):
-            raise refused("USING takes names of columns that both sides have", _ON)
+            raise refused("USING takes names of columns that both sides have", USE_ON)
         a, b = (side.find(exp.Column(this=name.copy())) for side in (left, right))
         self._add_equality(a.raw, b.raw)
         ours, theirs = (b, a) if swapped else (a, b)
@@ -297,10 +205,10 @@ class _JoinBuilder:
         if self.pairs or self.unit is not None:
             return
         if self.kind == "left" or self.other.joins:
-            raise refused("A join must equate a column of one side with a column of the other side's own table", _ON)
+            raise refused("A join must equate a column of one side with a column of the other side's own table", USE_ON)
         new = set(self.names.values())
         if not any(columns(term.expression) & new and columns(term.expression) - new for term in self.conditions):
-            raise refused("Joins without a condition on both sides are not supported", _ON)
+            raise refused("Joins without a condition on both sides are not supported", USE_ON)
 
     def _after_join(self, column: VisibleColumn) -> VisibleColumn:
         """Return a column of the other side after the join.
@@ -381,19 +289,15 @@ def _combine(left: Scope, right: Scope, table: TablePolicy, merged: Mapping[str,
     """Return the scope of two sides. Columns of one side alone and columns of USING need no qualifier."""
     using = {name.casefold(): name for name in merged or ()}
     visible: dict[str, VisibleColumn] = {}
-    for scope, others in ((left, _folded_names(right)), (right, _folded_names(left))):
+    for scope, others in ((left, folded_names(right)), (right, folded_names(left))):
         for name, column in scope.columns.items():
             shared = using.get(name.casefold())
             if merged is not None and shared is not None:
                 visible.setdefault(shared, merged[shared])
             elif name.casefold() not in others:
                 visible[name] = column
-    twice = (left.twice | right.twice | (_folded_names(left) & _folded_names(right))) - set(using)
+    twice = (left.twice | right.twice | (folded_names(left) & folded_names(right))) - set(using)
     return Scope(table, None, visible, sides=(*left.parts, *right.parts), twice=twice)
-
-
-def _folded_names(scope: Scope) -> frozenset[str]:
-    return frozenset(name.casefold() for part in scope.parts for name in (*part.columns, *part.hidden))
 
 
 def _reads_only(expression: Expression, names: set[str]) -> bool:

@@ -20,9 +20,8 @@ it does not know is refused. So the outer query is post-processing of one compos
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Literal
 
 from sqlglot import exp
@@ -34,10 +33,10 @@ from tacit.query.sql.cte_scopes import RowsCTE, references, with_definitions
 from tacit.query.sql.from_clause import read_from
 from tacit.query.sql.grammar import nested_too_deep, parse_text, read_select
 from tacit.query.sql.item_expansions import expand_items
-from tacit.query.sql.lifted_select import grouped_node, is_lifted, is_window_function, lift
+from tacit.query.sql.lifted_select import grouped_node, is_lifted, lift
 from tacit.query.sql.names import check_case, to_sql
 from tacit.query.sql.outer_grammar import check_outer
-from tacit.query.sql.row_expressions import is_aggregate
+from tacit.query.sql.outer_nodes import aggregates, from_items, inner_queries, is_of_rows, with_bounds
 from tacit.query.sql.table_scope import table_scope
 
 QueryKind = Literal["rows", "release", "released", "public"]
@@ -169,7 +168,7 @@ class _Splitter:
                 raise refused(reason, "Give it another name.")
         for node, own in references(tree):
             name = node.name.casefold()
-            if _is_of_rows(node) or node.name in released or (own is not None and not own.meta.get("rows")):
+            if is_of_rows(node) or node.name in released or (own is not None and not own.meta.get("rows")):
                 continue
             if own is None and name in public:
                 self.public.add(public[name])
@@ -229,7 +228,7 @@ class _Splitter:
 
     def _select(self, node: exp.Select, known: _Names) -> QueryKind:
         outside, known = known, self._with(node, known)
-        sources = [(part, self._source(part, known)) for part in _sources(node)]
+        sources = [(part, self._source(part, known)) for part in from_items(node)]
         kinds = {source.kind for _, source in sources}
         if "rows" in kinds:
             if kinds & {"release", "released"}:
@@ -238,10 +237,10 @@ class _Splitter:
                     "Aggregate the rows in another SELECT, and join the results.",
                 )
             expand_items(node)
-            if not _aggregates(node) or self._is_by_unit(node, sources):
+            if not aggregates(node) or self._is_by_unit(node, sources):
                 return "rows"
             return self._lifted(node, outside) if is_lifted(node) else "release"
-        inside = [(part, self.kind(part, known)) for part in _subqueries(node)]
+        inside = [(part, self.kind(part, known)) for part in inner_queries(node)]
         kinds |= {kind for _, kind in inside}
         if "rows" in kinds:
             return "rows"
@@ -265,7 +264,7 @@ class _Splitter:
             part = node.args.get(name)
             if part is not None:
                 rows.set(name, part.copy() if isinstance(part, exp.Expr) else [each.copy() for each in part])
-        scopes = {name: table_scope(_with_bounds(table)) for name, table in self.tables.items()}
+        scopes = {name: table_scope(with_bounds(table)) for name, table in self.tables.items()}
         scope = read_from(read_select(to_sql(with_definitions(rows, _definitions(known)))), scopes)
         return frozenset(map(str.casefold, scope.columns))
 
@@ -285,7 +284,7 @@ class _Splitter:
             node = node.this
         if not isinstance(node, exp.Select):
             return frozenset()
-        units = frozenset[str]().union(*(self._source(part, known).units for part in _sources(node)))
+        units = frozenset[str]().union(*(self._source(part, known).units for part in from_items(node)))
         found: set[str] = set()
         for item in node.expressions:
             inner = item.this if isinstance(item, exp.Alias) else item
@@ -338,67 +337,6 @@ class _Splitter:
         return found.table
 
 
-def _with_bounds(table: TablePolicy) -> TablePolicy:
-    """Return a policy with some bounds of each real column, to read names before the query's bounds are known."""
-    return replace(
-        table,
-        columns={
-            name: replace(column, bounds=(Fraction(0), Fraction(1)))
-            if column.kind == "real" and column.bounds is None and not column.hidden
-            else column
-            for name, column in table.columns.items()
-        },
-    )
-
-
-def _is_of_rows(node: exp.Expr) -> bool:
-    """Return whether a node is inside a CTE of rows."""
-    parent = node.parent
-    while parent is not None and not (isinstance(parent, exp.CTE) and parent.meta.get("rows")):
-        parent = parent.parent
-    return parent is not None
-
-
 def _definitions(known: _Names) -> dict[str, RowsCTE]:
     """Return the CTEs of rows among the visible names."""
     return {name: source.definition for name, source in known.items() if source.definition is not None}
-
-
-def _sources(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the items of FROM and of joins."""
-    start = node.args.get("from_")
-    for part in [*([start.this] if start is not None else []), *(join.this for join in node.args.get("joins") or ())]:
-        yield part
-        if isinstance(part, exp.Table):
-            yield from (join.this for join in part.args.get("joins") or ())
-    for lateral in node.args.get("laterals") or ():
-        yield lateral.this
-
-
-def _subqueries(node: exp.Select) -> Iterator[exp.Expr]:
-    """Yield the outermost queries inside the expressions of a SELECT."""
-    parts = [value for name, value in node.args.items() if name not in ("with_", "from_", "joins", "laterals")]
-    parts += [join.args[name] for join in node.args.get("joins") or () for name in ("on",) if join.args.get(name)]
-    waiting = [each for part in parts for each in (part if isinstance(part, list) else [part])]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, (exp.Select, exp.SetOperation)):
-            yield part
-        elif isinstance(part, exp.Expr):
-            waiting.extend(part.iter_expressions())
-
-
-def _aggregates(node: exp.Select) -> bool:
-    """Return whether a SELECT aggregates its rows."""
-    if node.args.get("group") is not None:
-        return True
-    waiting: list[exp.Expr] = [*node.expressions]
-    waiting += [node.args[name] for name in ("having", "order", "qualify") if node.args.get(name) is not None]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, (exp.Select, exp.SetOperation)):
-            continue
-        if is_aggregate(part) and not is_window_function(part):
-            return True
-        waiting.extend(part.iter_expressions())
-    return False

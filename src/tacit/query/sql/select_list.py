@@ -18,7 +18,8 @@ from tacit.query.expressions import Column, Constant, Expression, Value, columns
 from tacit.query.expressions.ranges import prove_range
 from tacit.query.key_tuples import Determined
 from tacit.query.plan import Aggregate, Ask, Bundle, Grouped, Key, Noisy, Output
-from tacit.query.refusals import refused, refused_node
+from tacit.query.refusals import refused
+from tacit.query.sql.aggregate_nodes import function_of
 from tacit.query.sql.arg_max_calls import compared_total
 from tacit.query.sql.equivalent_calls import equivalent
 from tacit.query.sql.key_values import own_column
@@ -27,7 +28,7 @@ from tacit.query.sql.names import resolve, to_sql
 from tacit.query.sql.public_relations import determined
 from tacit.query.sql.quantile_calls import QuantileCall, read_quantile, read_share
 from tacit.query.sql.released_outputs import output_of
-from tacit.query.sql.row_expressions import AGGREGATE_NAMES, is_aggregate, translate_expression
+from tacit.query.sql.row_expressions import is_aggregate, translate_expression
 from tacit.query.sql.scope import Scope
 from tacit.query.sql.time_expressions import MOMENTS, as_ordinal, from_ordinal
 from tacit.query.sql.typed_expressions import TypedExpression, as_number, coerce, condition, typed_column
@@ -229,7 +230,7 @@ class OutputBuilder:
             return self._quantile(node, quantile)
         if isinstance(node, (exp.ArgMax, exp.ArgMin)):
             return self._arg_max(node, "arg_max" if isinstance(node, exp.ArgMax) else "arg_min")
-        function, argument = _function(node)
+        function, argument = function_of(node)
         if isinstance(node, (exp.LogicalOr, exp.LogicalAnd)):
             return self._existence(node, function)
         return (
@@ -370,25 +371,6 @@ def _resolve_alias(node: exp.Expr, aliases: Aliases) -> TypedExpression | None:
     return None if name is None else aliases[name]
 
 
-_AGGREGATES: dict[type[exp.Expr], str] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.VariancePop: "var_pop",
-    exp.Variance: "var_samp",
-    exp.StddevPop: "stddev_pop",
-    exp.Stddev: "stddev_samp",
-    exp.StddevSamp: "stddev_samp",
-    exp.CovarPop: "covar_pop",
-    exp.CovarSamp: "covar_samp",
-    exp.Corr: "corr",
-    exp.LogicalAnd: "bool_and",
-    exp.LogicalOr: "bool_or",
-    exp.RegrIntercept: "regr_intercept",
-    exp.RegrR2: "regr_r2",
-    exp.RegrSlope: "regr_slope",
-    exp.Skewness: "skewness",
-}
 _NESTED = (
     "Aggregate in a subquery: SELECT max(n) FROM (SELECT x, count(*) AS n FROM t GROUP BY x). Only arg_max and arg_min "
     "take a total of each value: arg_max(x, count(*))."
@@ -397,17 +379,3 @@ _OF_EQUAL_VALUES = (exp.Min, exp.Max, exp.Avg, exp.AnyValue)
 """Aggregates that are v if every value is v."""
 
 _TWO_VALUES = (exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2)
-
-
-def _function(node: exp.Expr) -> tuple[str, exp.Expr | None]:
-    """Return an aggregate's name and argument; the argument is None for all rows."""
-    if isinstance(node, exp.Anonymous):
-        if len(node.expressions) > 1:
-            raise refused(f"{node.name} takes one value")
-        return AGGREGATE_NAMES[node.name.casefold()], next(iter(node.expressions), None)
-    name = _AGGREGATES.get(type(node))
-    if name is None:
-        raise refused_node(node)
-    argument = node.args.get("this")
-    every = isinstance(argument, exp.Star) and not argument.args.get("except_") and not argument.args.get("replace")
-    return name, None if every else argument
