@@ -32,8 +32,8 @@ from contract.questions import (
 )
 from contract.tables import Row
 from tacit.engines.duckdb.engine import DuckDBEngine, open_duckdb
-from tacit.engines.sql.engine import Secret
 from tacit.engines.sql.statement import SOURCE
+from tacit.engines.sql.statement_runs import Secret
 from tacit.errors import InvalidError
 from tacit.query.aggregates import STATISTICS
 from tacit.query.plan import Bundle, Plan

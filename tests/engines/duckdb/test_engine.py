@@ -14,7 +14,7 @@ import pytest
 from contract.plans import NAME, key, plan, table
 from tacit.engines import Engine
 from tacit.engines.duckdb.engine import DuckDBEngine, open_duckdb
-from tacit.engines.sql.engine import FAILED
+from tacit.engines.sql.reading import FAILED
 from tacit.errors import SourceError
 from tacit.query.plan import Measure
 

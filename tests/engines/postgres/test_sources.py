@@ -20,7 +20,7 @@ from postgres_server import PASSWORD, Database, database, run_sql, server
 from tacit.engines.postgres.connection import NO_CREDENTIALS, NO_ENTRY, UNREACHED
 from tacit.engines.postgres.engine import PostgresEngine, open_postgres, open_postgres_tables
 from tacit.engines.source import Source
-from tacit.engines.sql.engine import FAILED
+from tacit.engines.sql.reading import FAILED
 from tacit.errors import InvalidError, MissingDriverError, NoSourceError, SourceError, TacitError
 from tacit.query.expressions import Column, Constant, Kind
 from tacit.query.plan import Measure, Plan

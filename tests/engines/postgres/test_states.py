@@ -15,7 +15,7 @@ from postgres_server import Database, database
 from tacit.engines.postgres.dialect import POSTGRES
 from tacit.engines.postgres.engine import PostgresEngine, open_postgres, open_postgres_tables, pieces
 from tacit.engines.source import Source
-from tacit.engines.sql.engine import FAILED
+from tacit.engines.sql.reading import FAILED
 from tacit.engines.sql.runner import ResultRows
 from tacit.errors import SourceError
 from tacit.query.expressions import Call, Column, Constant, Expression, Kind

@@ -22,7 +22,7 @@ from postgres_server import Database, database
 from tacit.engines.postgres import connection
 from tacit.engines.postgres.connection import UNREACHED
 from tacit.engines.postgres.engine import NOT_READY, PostgresEngine, open_postgres
-from tacit.engines.sql.engine import FAILED
+from tacit.engines.sql.reading import FAILED
 from tacit.errors import NoSourceError, SourceError, TableNotFoundError, TacitError, TimeLimitError
 from tacit.query.expressions import Call, Column, Expression, Kind
 from tacit.query.plan import Measure, Plan

@@ -23,7 +23,7 @@ from tacit.engines.source import Source
 from tacit.engines.spark import availability
 from tacit.engines.spark import engine as spark_engine
 from tacit.engines.spark.engine import SparkEngine, open_spark, open_spark_tables
-from tacit.engines.sql.engine import FAILED
+from tacit.engines.sql.reading import FAILED
 from tacit.errors import SourceError, TacitError, TimeLimitError, UnusedOptionError
 from tacit.query.plan import Measure
 from tacit.query.policy.engine_settings import EngineSettings

@@ -17,7 +17,7 @@ from engines.test_joint_statement import with_bins
 from spark_session import spark
 from tacit.engines.spark.dialect import SparkDialect
 from tacit.engines.spark.engine import SparkEngine, open_spark
-from tacit.engines.sql.engine import parameters_of
+from tacit.engines.sql.statement_runs import parameters_of
 from tacit.query.expressions import Constant
 from tacit.query.plan import Measure, Plan
 from tacit.query.policy import TablePolicy

@@ -15,7 +15,7 @@ from contract.plans import plan, table
 from spark_session import LIGHT_JAVA, spark
 from tacit.engines.spark import engine, sessions
 from tacit.engines.spark.engine import open_spark
-from tacit.engines.sql.engine import FAILED
+from tacit.engines.sql.reading import FAILED
 from tacit.engines.sql.runner import ResultRows, StatementParameters
 from tacit.errors import SourceError
 from tacit.query.expressions import Column, Kind

@@ -20,17 +20,11 @@ from tacit.engines.duckdb.stoppable import stoppable
 from tacit.engines.source import Source, SourcesByName, open_one, with_fallback
 from tacit.engines.sql.coded_statement import CodedStatement
 from tacit.engines.sql.discovered_groups import SHOWN
-from tacit.engines.sql.engine import (
-    CHECK_OPENING,
-    NOT_OPENED,
-    Passes,
-    Secret,
-    StatementEngine,
-    parameters_of,
-)
+from tacit.engines.sql.engine import CHECK_OPENING, NOT_OPENED, StatementEngine
 from tacit.engines.sql.found_groups import FoundGroups
 from tacit.engines.sql.runner import BATCH, ResultRows, StatementParameters, StatementRunner
 from tacit.engines.sql.statement import SOURCE
+from tacit.engines.sql.statement_runs import Passes, Secret, parameters_of
 from tacit.engines.temporary import check_directory, private_directory, remove
 from tacit.errors import SourceError, guarded
 from tacit.query.histograms import Histograms

@@ -37,15 +37,10 @@ from tacit.engines.postgres.privileges import check_role
 from tacit.engines.postgres.sources import Parts, PostgresTable, find_table, refresh_table
 from tacit.engines.source import Source, SourcesByName, declared_at, with_fallback
 from tacit.engines.sql.dialect import Dialect
-from tacit.engines.sql.engine import (
-    CHECK_OPENING,
-    NOT_OPENED,
-    MeasureStatement,
-    S,
-    StatementEngine,
-)
+from tacit.engines.sql.engine import CHECK_OPENING, NOT_OPENED, S, StatementEngine
 from tacit.engines.sql.public_tables import is_unique
 from tacit.engines.sql.runner import BATCH, ResultRows, StatementParameters, StatementRunner
+from tacit.engines.sql.statement_runs import MeasureStatement
 from tacit.engines.sql.weighted_statement import REREAD
 from tacit.errors import InvalidError, TacitError, guarded
 from tacit.query.expressions import Column

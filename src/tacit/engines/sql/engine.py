@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from threading import RLock
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from tacit.arrays import Ints, WideInts
+from tacit.arrays import Ints
 from tacit.engines.sql.basket_statement import BasketStatement, basket_statement
 from tacit.engines.sql.builder import SQL, call, cast, column, literal
 from tacit.engines.sql.coded_statement import CodedStatement, coded_statement
@@ -32,12 +29,13 @@ from tacit.engines.sql.histogram import BinStatement, bin_statement, is_binned, 
 from tacit.engines.sql.joined_rows import joined_source
 from tacit.engines.sql.joint_statement import JointStatement, is_joint, joined_parts, joint_statement
 from tacit.engines.sql.public_tables import public_policy
-from tacit.engines.sql.runner import ResultRows, RunBatches, StatementParameters, StatementRunner
+from tacit.engines.sql.reading import NOT_READ, ReadingEngine
+from tacit.engines.sql.runner import ResultRows, StatementRunner
 from tacit.engines.sql.statement import SOURCE, Statement, integer_statement, statement, weighs
+from tacit.engines.sql.statement_runs import MeasureStatement, Passes, Secret, integers_of, parameters_of
 from tacit.engines.sql.unit_sizes import counts_sizes, size_statement
 from tacit.engines.sql.weighted_statement import weighted_statement
-from tacit.engines.time_limit import TimeLimit
-from tacit.errors import ColumnNotFoundError, InternalError, guarded
+from tacit.errors import ColumnNotFoundError
 from tacit.guarantees.events import Neighbours
 from tacit.query.basket_table import BasketSource
 from tacit.query.coded_table import CodedTable
@@ -49,13 +47,7 @@ from tacit.query.policy import TablePolicy
 from tacit.query.policy.engine_settings import EngineSettings
 from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
-FAILED = "The engine failed while it read the data. If the query was charged, it stays charged."
-NOT_READ = "The engine failed while it read the data. Nothing was changed."
 NOT_OPENED = "The source could not be opened as a table."
-_CHECK_READING = (
-    "Check that the source still exists, is unchanged and readable, and that there is enough memory. The engine's "
-    "message is not shown, because it could contain data."
-)
 CHECK_OPENING = (
     "Check that it exists, is complete and readable, has no column of a type that the engine does not know, and that "
     "no other program writes to it."
@@ -64,14 +56,8 @@ CHECK_OPENING = (
 S = TypeVar("S", Statement, OpenStatement, BinStatement, ShownStatement, JointStatement)
 T = TypeVar("T")
 
-MeasureStatement: TypeAlias = Statement | BinStatement | JointStatement
-"""A statement that returns integers of listed groups."""
 
-Secret: TypeAlias = tuple[int, int]
-"""The two keys, of 64 bits each, of the hash that chooses cells."""
-
-
-class StatementEngine(ABC):
+class StatementEngine(ReadingEngine):
     """One table, or several that can be joined, measured by SQL statements."""
 
     dialect: Dialect
@@ -84,33 +70,12 @@ class StatementEngine(ABC):
         settings: EngineSettings | None = None,
     ) -> None:
         """Store the tables: how each is written after FROM, and the types of its columns. `name` is the main table."""
+        super().__init__(settings)
         self.name = name
-        self.settings = EngineSettings() if settings is None else settings
-        self._limit: TimeLimit | None = None
-        self._lock = RLock()
-        self._shared: StatementRunner | None = None
         self._views = dict(views)
         self._tables = {table: dict(columns) for table, columns in types.items()}
         self._types = self._tables[name]
         self._last: tuple[Plan, Any] | None = None
-
-    @abstractmethod
-    def _reading(self) -> AbstractContextManager[StatementRunner]:
-        """Return a context in which all statements see the same state of the data.
-
-        Errors inside are raised unchanged; the caller replaces their text by a constant one.
-        """
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the source."""
-
-    def _interrupt(self) -> None:  # noqa: B027 - optional: a server may stop its statements itself
-        """Stop the statement that runs, because the time of its reading is over; it then fails. Any thread may call."""
-
-    def _seconds_left(self) -> float:
-        """Return the time in seconds that the present reading has left."""
-        return self.settings.timeout if self._limit is None else self._limit.left
 
     def schema(self, table: str | None = None) -> Mapping[str, Kind]:
         """Return the kinds of the supported columns; nested and binary columns are left out."""
@@ -171,7 +136,7 @@ class StatementEngine(ABC):
         else:
             self._prepared(plan, self._statements)
 
-    def ready(self) -> None:  # noqa: B027 - optional: some engines cannot check anything
+    def ready(self) -> None:
         """Raise, before anything is charged or read, if the source is gone or has changed since it was opened.
 
         An error here is free of charge, so it must not depend on any row. An engine that cannot check without reading
@@ -192,20 +157,6 @@ class StatementEngine(ABC):
     def keeps_state(self) -> bool:
         """True if all statements inside `one_state` see one state of the data, or it fails."""
         return True
-
-    @contextmanager
-    def one_state(self) -> Iterator[None]:
-        """Let this thread read one state of the data until the context ends; other threads wait.
-
-        Errors inside are raised unchanged. An error at the end, if the data cannot have had one state, is raised too:
-        the caller must not release what it read.
-        """
-        with self._lock, self._reading() as run:
-            self._shared = run
-            try:
-                yield
-            finally:
-                self._shared = None
 
     def measure(self, plan: Plan, absorb: Absorb | None = None) -> list[list[int]]:
         """Read the rows and return the plan's exact integers, with new random keys of the hash.
@@ -229,7 +180,7 @@ class StatementEngine(ABC):
 
         def take(run: StatementRunner, indices: tuple[int, ...], each: MeasureStatement) -> list[list[int]]:
             if absorb is None or isinstance(each, Statement):
-                return _integers(run, each, secret)
+                return integers_of(run, each, secret)
             batches = run.stream(each.sorted_sql, parameters_of(each, secret))
             if isinstance(each, BinStatement):
                 absorb(indices, each.blocks(batches))
@@ -353,45 +304,6 @@ class StatementEngine(ABC):
             return call("NULLIF", self.dialect.read_exact_text(column(name), types[name]), literal("", "text"))
         return self.dialect.read_unit(column(name), types[name], kind)
 
-    def _read(self, read: Callable[[StatementRunner], T], failed: str = FAILED, hint: str = _CHECK_READING) -> T:
-        """Return what a function reads in one context; any error of the engine becomes one constant text.
-
-        The time limit is that of this reading. It starts when no other thread reads.
-        """
-
-        def in_context() -> T:
-            if self._shared is not None:
-                return read(self._in_time(self._shared))
-            with self._reading() as run:
-                return read(self._in_time(run))
-
-        def in_time() -> T:
-            with self._lock:
-                self._limit = TimeLimit(self.settings.timeout)
-                try:
-                    return self._limit.run(in_context, self._interrupt)
-                finally:
-                    self._limit = None
-
-        return guarded(in_time, failed, hint=hint)
-
-    def _in_time(self, run: StatementRunner) -> StatementRunner:
-        """Return a runner that starts no statement after the time of its reading: an interrupt before one is lost."""
-
-        def checked(batches: RunBatches) -> RunBatches:
-            def start(sql: str, parameters: StatementParameters) -> Iterator[ResultRows]:
-                self._check_time()
-                return batches(sql, parameters)
-
-            return start
-
-        return StatementRunner(checked(run.batches), checked(run.stream))
-
-    def _check_time(self) -> None:
-        """Raise if the time of the present reading is over."""
-        if not self._seconds_left():
-            raise TimeoutError
-
     def _prepared(self, plan: Plan, build: Callable[[Plan], T]) -> T:
         """Return the statements of a plan; the last ones are kept, so that `check` and `measure` share them."""
         last = self._last
@@ -464,45 +376,3 @@ class StatementEngine(ABC):
         rows = run(second.sql.replace("WITH ", f"WITH {table}", 1), {**parameters_of(second, secret), **keys})
         results = np.array([[int(value) for value in row] for row in rows], dtype=np.int64).reshape(-1, 4).T
         return second.read(dict(zip(("place", "bin", "low", "high"), results, strict=True)), len(shown))
-
-
-@dataclass(frozen=True, slots=True)
-class Passes:
-    """The statements that discover groups: the first pass with the plain sums, the second with all other measures."""
-
-    indices: tuple[int, ...]
-    kinds: tuple[Kind, ...]
-    first: OpenStatement
-    second: list[tuple[tuple[int, ...], ShownStatement]]
-
-    def assemble(
-        self,
-        keys: KeyColumns,
-        places: Ints,
-        sums: Sequence[WideInts],
-        second: Sequence[tuple[tuple[int, ...], list[int] | Histograms]],
-    ) -> DiscoveredGroups:
-        """Return the released groups from what `FoundGroups` collected and the second pass."""
-        integers: dict[int, WideInts | Sequence[int] | Histograms] = dict(zip(self.indices, sums, strict=True))
-        integers |= {index: result for indices, result in second for index in indices}
-        return DiscoveredGroups(keys, places, [integers[index] for index in range(len(integers))])
-
-
-def _integers(run: StatementRunner, built: MeasureStatement, secret: Secret) -> list[list[int]]:
-    """Return the integers of a statement; if its sums are not exact, run it again with integers."""
-    parameters = parameters_of(built, secret)
-    if not isinstance(built, Statement):
-        return built.read(run(built.sql, parameters))
-    integers = built.read(run.batches(built.sql, parameters))
-    if integers is not None:
-        return integers
-    if built.in_integers is None:
-        raise InternalError("the sums of a statement without limits are exact.")
-    return _integers(run, built.in_integers(), secret)
-
-
-def parameters_of(
-    built: MeasureStatement | OpenStatement | ShownStatement | BasketStatement, secret: Secret
-) -> dict[str, Any]:
-    """Return a statement's parameters, with the hash's keys if it chooses cells."""
-    return {**built.parameters, **(dict(zip(("h0", "h1"), secret, strict=True)) if built.draws else {})}
