@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 import tacit as tc
 from cli_runs import run as tacit
 from policies import CLINIC
+from tacit.charging import SOURCE_FAILED
 from tacit.cli.bounds import read_bounds
 from tacit.database import Database
 from tacit.errors import BudgetError, ColumnNotFoundError, InvalidError, RefusedError, SourceError
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.policy.limits import Limits
 from tacit.query.results.private_bounds import PrivateBounds
-from tacit.session import SOURCE_FAILED
 
 PERSONS = 400
 LARGE = 1000

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from tacit.charging import SOURCE_FAILED
 from tacit.database import Database
 from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError
 from tacit.guarantees.events import ApproxRelease, BoundedRange, PureRelease, ZCDPRelease
@@ -23,7 +24,6 @@ from tacit.query.pricing.price import Cost, price
 from tacit.query.pricing.reach_choice import ReachChoice
 from tacit.query.results.release import Release
 from tacit.quotes import ChoosingQuote
-from tacit.session import SOURCE_FAILED
 
 MONTHS = list(range(1, 13))
 PEOPLE = 400

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tacit.charging import SOURCE_FAILED
 from tacit.database import Database
 from tacit.declared import declare
 from tacit.errors import BudgetError, InvalidError, LedgerError, RefusedError, SourceError, TacitError
@@ -26,7 +27,6 @@ from tacit.query.policy import ColumnPolicy, TablePolicy
 from tacit.query.policy.arguments import ARGUMENTS
 from tacit.query.policy.declaration import Policy
 from tacit.query.policy.engine_settings import EngineSettings
-from tacit.session import SOURCE_FAILED
 
 VISITS = TablePolicy(
     name="visits",

@@ -17,12 +17,12 @@ import tacit as tc
 from contract.tables import Row
 from postgres_server import PASSWORD, Database, database
 from spark_session import spark
+from tacit.charging import SOURCE_FAILED
 from tacit.database import Database as Session
 from tacit.engines.postgres.engine import NOT_READY, PostgresEngine
 from tacit.errors import SourceError
 from tacit.query.expressions import Kind
 from tacit.query.results.release import Release
-from tacit.session import SOURCE_FAILED
 
 KINDS: dict[str, Kind] = {"u": "integer", "g": "text", "x": "real"}
 ROWS: list[Row] = [{"u": i % 50, "g": "ab"[i % 2], "x": float(i % 7)} for i in range(400)]

@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import tacit as tc
+from tacit.charging import SOURCE_FAILED
 from tacit.database import Database
 from tacit.engines import temporary
 from tacit.engines.duckdb.engine import GONE, DuckDBEngine
 from tacit.engines.time_limit import TimeLimit
 from tacit.errors import NOTHING_SPENT, InvalidError, SourceError, TimeLimitError
 from tacit.query.policy.engine_settings import EngineSettings
-from tacit.session import SOURCE_FAILED
 
 UNITS = 1_500_000
 COUNT = "SELECT g, count(*) AS n FROM visits GROUP BY g"

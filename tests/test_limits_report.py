@@ -18,6 +18,7 @@ from scipy.stats import binom
 
 import tacit as tc
 from cli_runs import run as tacit
+from tacit.charging import SOURCE_FAILED
 from tacit.database import Database
 from tacit.errors import BudgetError, InvalidError, SourceError, TacitError
 from tacit.guarantees.filters import Budget
@@ -25,7 +26,6 @@ from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.limits_subject import LimitsSubject
 from tacit.query.results.release import release
 from tacit.query.unit_sizes import SHOWN_BINS, SHOWN_EDGES
-from tacit.session import SOURCE_FAILED
 
 MONTHS = list(range(1, 13))
 PEOPLE = 400

@@ -9,10 +9,8 @@ changed, tacit does not charge either. If reading fails after the charge, the ch
 
 from __future__ import annotations
 
-import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
@@ -20,31 +18,20 @@ from types import MappingProxyType
 from typing import Self, TypeVar
 
 from tacit import activity, choosing, deriving, sizing
-from tacit.engines import Engine
-from tacit.engines.duckdb.sandbox import SharedSandbox
+from tacit.charging import ChargingSession, note_charge
 from tacit.errors import (
     BudgetError,
-    InternalError,
     LedgerError,
     RefusedError,
-    SizeChangedError,
-    SourceError,
     TacitError,
-    TimeLimitError,
 )
 from tacit.guarantees.events import Event, to_json
 from tacit.guarantees.filters import Budget, admit_all
 from tacit.guarantees.values import ZCDP, ApproxZCDP
-from tacit.ledger import ANSWERED, FAILED, Ledger, Request, Ticket, check_name, history
+from tacit.ledger import ANSWERED, Ledger, Request, Ticket, check_name, history
 from tacit.ledger.state import check_admission
-from tacit.machine_memory import default_limit
 from tacit.planning import bounds_plan_of, plan_of, query_text, sized_plan_of
-from tacit.query.expressions import Kind, Value
 from tacit.query.formatting import amounts
-from tacit.query.memory_need import check_memory, check_record
-from tacit.query.plan import Plan
-from tacit.query.policy import TablePolicy
-from tacit.query.policy import build as policy_build
 from tacit.query.pricing.joint_price import JointPrice, joint_price
 from tacit.query.pricing.price import Cost, price
 from tacit.query.pricing.reach_choice import GUESSED_GROUPS, noise_a_row
@@ -57,13 +44,7 @@ from tacit.query.sql.outer_query import split
 from tacit.quotes import ChoosingQuote, DerivedQuote, SessionQuote, Settled, at_reach
 from tacit.quoting import limits_quote, priced
 from tacit.shortages import error_shortage, in_place_of, joint_shortage
-from tacit.version import VERSION
 
-SOURCE_FAILED = "The data source failed after the query was charged, so the charge stands."
-SOURCE_HINT = (
-    "Ask the data steward to check the source, and the memory and temporary directory of the engine. A repeated query "
-    "is charged again."
-)
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 T = TypeVar("T")
 
@@ -84,35 +65,8 @@ def unspent() -> Iterator[None]:
         raise
 
 
-class Session:
+class Session(ChargingSession):
     """The tables, the ledger and the analyst of one open database."""
-
-    def __init__(
-        self,
-        tables: Mapping[str, tuple[TablePolicy, Engine]],
-        ledger: Ledger,
-        *,
-        version: str,
-        analyst: str,
-        data_version: str,
-        owns_ledger: bool = False,
-    ) -> None:
-        """Store the parts that `open` has put together; `close` closes a ledger that the session owns."""
-        self._tables, self.ledger, self._version, self._analyst = tables, ledger, version, analyst
-        self._owns_ledger = owns_ledger
-        self.data_version = check_name(data_version, "data_version")
-        check_name(analyst, "analyst")
-        ledger.open_tables(name for name, (policy, _) in tables.items() if not policy.public)
-        self._closing, self.sandbox = threading.Event(), SharedSandbox()
-        self.memory_limit = min(
-            (size for _, engine in tables.values() if (size := engine.settings.memory)), default=None
-        )
-        """The bytes that answers may need in this process; None for half of the machine's memory."""
-
-    @property
-    def tables(self) -> Mapping[str, TablePolicy]:
-        """The policy of each table."""
-        return {name: policy for name, (policy, _) in self._tables.items()}
 
     def as_analyst(self, name: str, ledger: Ledger | None = None) -> Self:
         """Return a session of another analyst over the same engines; closing either closes both.
@@ -125,11 +79,6 @@ class Session:
         view._analyst = check_name(name, "analyst")  # noqa: SLF001 - a copy of this object
         view.ledger = self.ledger if ledger is None else ledger
         return view
-
-    @property
-    def closed(self) -> bool:
-        """True if this session, or that of another analyst over the same engines, was closed."""
-        return self._closing.is_set()
 
     def close(self) -> None:
         """Close the sources and the connections of the ledger, which can still be read."""
@@ -280,16 +229,6 @@ class Session:
         """The amount that this analyst has left, of the budget and of the analyst's limit."""
         return history.left(self.ledger, self._analyst)
 
-    @property
-    def analyst(self) -> str:
-        """The name of the analyst; empty without one."""
-        return self._analyst
-
-    def check_open(self) -> None:
-        """Raise RefusedError if the database is closed."""
-        if self.closed:
-            raise RefusedError("The database is closed.", hint="Open it again to run queries.")
-
     def charged(self, quote: SessionQuote, key: str | None) -> Ticket:
         """Charge a quote, or return the recorded answer; every error says that nothing was spent."""
         with unspent():
@@ -306,47 +245,18 @@ class Session:
         """Read the data and add noise for several quotes that were charged."""
         return self._release(quotes, ticket)
 
-    def public_rows(self, name: str, kinds: Mapping[str, Kind]) -> Sequence[Sequence[Value]]:
-        """Return the rows of a public table."""
-        policy, engine = self._tables[name]
-        if not policy.public:
-            raise InternalError("rows of a private table are never returned.")
-        return engine.public_rows(name, kinds)
-
-    def engine(self, table: str) -> Engine:
-        """Return the engine of a table."""
-        return self._tables[table][1]
-
-    def engine_of(self, plan: Plan) -> Engine:
-        """Return the engine of a plan's table."""
-        return self.engine(plan.table.name)
-
     def _charge(self, request: Request, quotes: Sequence[Quote]) -> Ticket:
         """Return the recorded answer if there is one; otherwise check that the sources are available and charge."""
         check_admission(self._analyst, self.ledger.limit_of(self._analyst))
         recorded = self.ledger.recorded(request)
         if recorded is not None:
-            _note_charge(recorded, request)
+            note_charge(recorded, request)
             return recorded
-        self._check_memory(request, quotes)
+        self.check_memory(request, quotes)
         engines = [self.engine_of(quote.plan) for quote in quotes]
         for engine in {id(engine): engine for engine in engines}.values():
             engine.ready()
         return self.charge(request)
-
-    def charge(self, request: Request) -> Ticket:
-        """Charge the ledger, and log it."""
-        ticket = self.ledger.charge(request)
-        _note_charge(ticket, request)
-        return ticket
-
-    def _check_memory(self, request: Request, quotes: Sequence[Quote]) -> None:
-        """Raise RefusedError if the answers would not fit memory, or not the record that a request needs."""
-        plans, limit = [quote.plan for quote in quotes], self.memory_limit or default_limit()
-        if request.key is not None:
-            check_record(plans)
-        if limit is not None:
-            check_memory(plans, limit, recorded=bool(self.data_version) or request.key is not None)
 
     def _release(self, quotes: Sequence[Quote], ticket: Ticket, more: Mapping[str, object] = _NOTHING) -> list[Release]:
         """Read the data and add noise for charged queries; after a failure the charge stands.
@@ -363,23 +273,6 @@ class Session:
                 return [self._released(quote, {**self.context(quote, ticket), **more}) for quote in quotes]
 
         return self.guarded(ticket, read)
-
-    def guarded(self, ticket: Ticket, read: Callable[[], list[T]]) -> list[T]:
-        """Return what is read after a charge; if that fails, the charge stands and the text is constant."""
-        failure = SourceError(SOURCE_FAILED, hint=SOURCE_HINT)
-        try:
-            with suppress(Exception):  # its text could quote the data, also that of a TacitError
-                try:
-                    return read()
-                except SizeChangedError:
-                    failure = SizeChangedError()  # its text is constant, and the size is public
-                except TimeLimitError as error:
-                    failure = TimeLimitError(error.seconds, charged=True)  # its text depends on the limit alone
-        except BaseException as error:
-            self.finish(ticket, FAILED, cause=error)
-            raise
-        self.finish(ticket, FAILED, cause=failure)
-        raise failure  # outside of `except`, so that it has no context
 
     def _released(self, quote: Quote, context: Mapping[str, object]) -> Release:
         engine = self.engine_of(quote.plan)
@@ -403,56 +296,7 @@ class Session:
             sizes=sizing.sizes_of(self, [quote.plan]),
         )
 
-    def has_public_join(self, plan: Plan) -> bool:
-        """Return whether a plan joins public tables, which may change and are not part of the digest."""
-        return any(self._tables[join.table][0].public for join in plan.all_joins)
-
-    def finish(
-        self, ticket: Ticket, outcome: str, answer: str | None = None, *, cause: BaseException | None = None
-    ) -> None:
-        """Record the outcome of a charge. If that fails, warn: the charge stands, and the answer is returned.
-
-        The log has the class of `cause`, the error that the caller gets.
-        """
-        kind: activity.Kind = "answer" if outcome == ANSWERED else "failure"
-        name = None if cause is None else type(cause).__name__
-        activity.note(kind, record=ticket.number, analyst=self._analyst, error=name)
-        try:
-            self.ledger.finish(ticket.number, outcome, answer)
-        except LedgerError as error:
-            activity.note("warning", "the outcome of a charge was not recorded", record=ticket.number)
-            what = "answered" if outcome == ANSWERED else "charged, and failed"
-            warnings.warn(
-                f"The query was {what}, but its outcome could not be recorded: it stays pending. {error.message}",
-                stacklevel=5,
-            )
-
-    def context(self, quote: Quote, ticket: Ticket) -> dict[str, object]:
-        """Return the facts for the receipt of an answer."""
-        bounds = quote.question.limits.record() if isinstance(quote, SessionQuote) else {}
-        return {
-            **({"bounds_of_this_query": bounds} if bounds else {}),
-            "policy": policy_build.version(quote.plan.table),
-            **self.facts(ticket),
-        }
-
-    def facts(self, ticket: Ticket) -> dict[str, object]:
-        """Return the facts about the policy, the ledger and the software that every receipt has."""
-        return {
-            "policy_file": self._version,
-            "data_version": self.data_version or None,
-            "ledger_entry": ticket.number,
-            "ledger_link": ticket.head or None,
-            "software": f"tacit {VERSION}",
-        }
-
 
 def _choices(quote: Quote) -> list[object]:
     """Return what the noise at a chosen reach depends on: the choice, and the events, which have the answer's cost."""
     return [quote.choice, quote.bounds_choices, quote.price.events] if isinstance(quote, ChoosingQuote) else []
-
-
-def _note_charge(ticket: Ticket, request: Request) -> None:
-    """Log a charge, or a recorded answer that cost nothing."""
-    kind: activity.Kind = "charge" if ticket.answer is None else "replay"
-    activity.note(kind, record=ticket.number, analyst=request.analyst, query=activity.query_hash(request.question))

@@ -14,10 +14,10 @@ import pytest
 
 import tacit as tc
 from query.test_refusals import REFUSED
+from tacit.charging import SOURCE_FAILED
 from tacit.database import Database
 from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.query.expressions import Value
-from tacit.session import SOURCE_FAILED
 
 TABLE = pa.table(
     {

@@ -19,6 +19,7 @@ import tacit as tc
 from children import ended, forked
 from contract.plans import plan, table
 from postgres_server import Database, database
+from tacit.charging import SOURCE_FAILED
 from tacit.engines.postgres import connection
 from tacit.engines.postgres.connection import UNREACHED
 from tacit.engines.postgres.engine import NOT_READY, PostgresEngine, open_postgres
@@ -26,7 +27,6 @@ from tacit.engines.sql.reading import FAILED
 from tacit.errors import NoSourceError, SourceError, TableNotFoundError, TacitError, TimeLimitError
 from tacit.query.expressions import Call, Column, Expression, Kind
 from tacit.query.plan import Measure, Plan
-from tacit.session import SOURCE_FAILED
 
 KINDS: dict[str, Kind] = {"u": "integer", "x": "real"}
 X = Column("x", "real")

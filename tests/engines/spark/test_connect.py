@@ -20,6 +20,7 @@ import pytest
 import tacit as tc
 from contract.plans import key, plan, table
 from spark_session import LIGHT_JAVA
+from tacit.charging import SOURCE_FAILED
 from tacit.database import Database
 from tacit.engines.source import Source
 from tacit.engines.spark import sessions
@@ -36,7 +37,6 @@ from tacit.errors import (
 )
 from tacit.query.expressions import Column, Kind
 from tacit.query.plan import Measure, Plan
-from tacit.session import SOURCE_FAILED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -205,7 +205,7 @@ GIVING_UP = """
 import sys
 import tacit as tc
 from tacit.engines.spark.engine import open_spark
-from tacit.session import SOURCE_FAILED
+from tacit.charging import SOURCE_FAILED
 opened = open_spark(sys.argv[1], table="visits")
 print("opened", flush=True)
 sys.stdin.readline()

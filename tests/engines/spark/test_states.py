@@ -13,6 +13,7 @@ import tacit as tc
 from children import ended, forked
 from contract.plans import plan, table
 from spark_session import LIGHT_JAVA, spark
+from tacit.charging import SOURCE_FAILED
 from tacit.engines.spark import engine, sessions
 from tacit.engines.spark.engine import open_spark
 from tacit.engines.sql.reading import FAILED
@@ -20,7 +21,6 @@ from tacit.engines.sql.runner import ResultRows, StatementParameters
 from tacit.errors import SourceError
 from tacit.query.expressions import Column, Kind
 from tacit.query.plan import Measure, Plan
-from tacit.session import SOURCE_FAILED
 
 KINDS: dict[str, Kind] = {"u": "integer", "x": "real", "g": "text"}
 SECRET = (1, 2)
