@@ -279,7 +279,7 @@ def test_a_noisy_argument_of_any_node_makes_its_value_noisy(node: type[exp.Expr]
         for made in (node(**{name: exp.column("n")}), node(**{name: [exp.column("n")]})):
             if made.find(exp.Column) is None or (name == "ifs" and not isinstance(made.args["ifs"], list)):
                 continue  # the parser reads a unit of time as a word, and the conditions of CASE are a list
-            assert not analysis._derive(made, scope, frozenset(), {}).exact, f"{node.__name__}({name}=n)"
+            assert not analysis.derive(made, scope, frozenset(), {}).exact, f"{node.__name__}({name}=n)"
 
 
 def test_a_window_over_groups_that_having_chose_is_not_exact() -> None:

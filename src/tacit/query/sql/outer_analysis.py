@@ -6,37 +6,27 @@ returns; DuckDB does. It decides only which columns may have an interval, and er
 * a node of a class that it does not know depends on all noisy values and has no property, so it is never exact;
 * a relation that it does not know has such columns, and its rows are chosen by noisy values;
 * a name that it does not find is such a column.
-
-**Time.** Each part of an expression is derived once in each scope. A query in ORDER BY, HAVING or QUALIFY is derived in
-two scopes, and a star of a join has the columns of both sides, so nested ones could still need time that doubles with
-each level. `_count` refuses such queries, before anything is charged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tacit.query.refusals import refused
 from tacit.query.sql.derivations import (
     EXACT,
     CopiedColumn,
     Derivation,
-    Derive,
     Form,
     Input,
-    aggregate,
     computes,
     inputs_of,
-    is_outer_aggregate,
-    is_without_order,
     joint,
     other,
-    scalar,
 )
-from tacit.query.sql.outer_grammar import OPERATORS, SCALARS
+from tacit.query.sql.outer_expressions import ExpressionAnalysis, Known
 from tacit.query.sql.outer_pivots import pivoted
 from tacit.query.sql.outer_scopes import (
     QUERIES,
@@ -50,47 +40,18 @@ from tacit.query.sql.outer_scopes import (
 )
 from tacit.query.sql.outer_stars import other_columns, star_columns, star_of
 
-_SCALAR_NAMES = frozenset(("weekday", "isoyear", "date_part"))
-_PARTS = frozenset(
-    (
-        *(*OPERATORS, *SCALARS, exp.Literal, exp.Null, exp.Boolean, exp.Var, exp.DataType, exp.DataTypeParam),
-        *(exp.Identifier, exp.Interval, exp.Paren, exp.Alias, exp.Tuple, exp.Array, exp.Case, exp.If, exp.Between),
-        *(exp.In, exp.Exists, exp.Any, exp.All, exp.Distinct, exp.Order, exp.Ordered, exp.Where, exp.WindowSpec),
-        *(exp.Limit, exp.Offset, exp.PivotAlias),
-    )
-)
-"""The node classes that depend on their arguments alone; a class that is not listed is not known."""
 _GROUPINGS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _SETS = (*_GROUPINGS, exp.Tuple, exp.Paren)
 _ENDS = ("order", "limit", "offset")
 _IRREGULAR = frozenset(("ASOF", "POSITIONAL", "NATURAL", "SEMI", "ANTI"))
-_MOST_STEPS = 100_000
 _STEPS_OF_SELECT = 10
-_Known = Mapping[str, Relation]
 
 
 @dataclass(slots=True)
-class OuterAnalysis:
-    """The state of the analysis of one outer query.
+class OuterAnalysis(ExpressionAnalysis):
+    """The analysis of the relations of an outer query; `ExpressionAnalysis` has its state."""
 
-    `tables` are the released and the public tables by their case-folded names, with the columns of each and whether
-    they are noisy. `chosen`, `bent` and `uses` are those of `outer_columns`. `steps` are the parts of expressions and
-    the columns that were derived.
-    """
-
-    tables: Mapping[str, tuple[str, Mapping[str, bool]]]
-    chosen: frozenset[str] = frozenset()
-    bent: frozenset[Input] = frozenset()
-    uses: dict[int, str] = field(default_factory=dict)
-    steps: int = 0
-
-    @property
-    def anything(self) -> Derivation:
-        """The derivation of what is not known: it may depend on all noisy values."""
-        every = ((table, name) for table, columns in self.tables.values() for name, noisy in columns.items() if noisy)
-        return other(Derivation(frozenset(every)))
-
-    def query(self, node: exp.Expr, known: _Known, outer: OuterScope | None) -> Relation:
+    def query(self, node: exp.Expr, known: Known, outer: OuterScope | None) -> Relation:
         """Return the columns of a query."""
         if isinstance(node, exp.Subquery):
             return self._parenthesized(node, known, outer)
@@ -103,7 +64,7 @@ class OuterAnalysis:
             return self._pivoted(self._source(node.this, known, outer), [node], known)
         return unknown_relation([self.anything])
 
-    def _parenthesized(self, node: exp.Subquery, known: _Known, outer: OuterScope | None) -> Relation:
+    def _parenthesized(self, node: exp.Subquery, known: Known, outer: OuterScope | None) -> Relation:
         """Return a query in parentheses, which may have separate clauses."""
         given = {name for name, value in node.args.items() if value not in (None, False, [])}
         if given - {"this", "alias", "pivots", "with_", *_ENDS}:
@@ -112,7 +73,7 @@ class OuterAnalysis:
         relation = self._ended(node, self.query(node.this, known, outer), None, known)
         return self._pivoted(relation, node.args.get("pivots") or (), known)
 
-    def _with(self, node: exp.Expr, known: _Known, outer: OuterScope | None) -> _Known:
+    def _with(self, node: exp.Expr, known: Known, outer: OuterScope | None) -> Known:
         clause = node.args.get("with_")
         names = dict(known)
         for cte in clause.expressions if clause is not None else ():
@@ -121,7 +82,7 @@ class OuterAnalysis:
 
     # --- FROM -----------------------------------------------------------------------------------------------------
 
-    def _source(self, node: exp.Expr, known: _Known, outer: OuterScope | None) -> Relation:
+    def _source(self, node: exp.Expr, known: Known, outer: OuterScope | None) -> Relation:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             name = node.name.casefold()
             relation = self._again(known[name]) if name in known else self._table(name)
@@ -177,13 +138,13 @@ class OuterAnalysis:
         columns = [(name, replace(each, copies=renumbered(each.copies))) for name, each in relation.columns]
         return Relation(columns, relation.choice, relation.others, relation.order)
 
-    def _pivoted(self, relation: Relation, pivots: Sequence[exp.Expr], known: _Known) -> Relation:
+    def _pivoted(self, relation: Relation, pivots: Sequence[exp.Expr], known: Known) -> Relation:
         def derive(node: exp.Expr, scope: OuterScope) -> Derivation:
-            return self._derive(node, scope, frozenset(), known)
+            return self.derive(node, scope, frozenset(), known)
 
         return pivoted(relation, pivots, derive, self.anything)
 
-    def _scope(self, node: exp.Select, known: _Known, outer: OuterScope | None) -> tuple[OuterScope, frozenset[Input]]:
+    def _scope(self, node: exp.Select, known: Known, outer: OuterScope | None) -> tuple[OuterScope, frozenset[Input]]:
         """Return the scope of FROM, and the noisy values that choose its rows by a join."""
         items = frozenset(item.alias.casefold() for item in node.expressions if isinstance(item, exp.Alias))
         scope = OuterScope({}, {}, outer, items)
@@ -204,7 +165,7 @@ class OuterAnalysis:
         return scope, choice
 
     def _joined(
-        self, join: exp.Expr, scope: OuterScope, left: Mapping[str, Relation], right: Relation, known: _Known
+        self, join: exp.Expr, scope: OuterScope, left: Mapping[str, Relation], right: Relation, known: Known
     ) -> frozenset[Input]:
         """Note which columns a join makes equal, and return the noisy values that it compares."""
         side, compared = str(join.args.get("side") or "").upper(), list[Derivation]()
@@ -220,7 +181,7 @@ class OuterAnalysis:
             scope.merged[name] = replace(joint([*parts, *after]), copies=copies)
         condition = join.args.get("on")
         if condition is not None:
-            compared.append(self._derive(condition, scope, frozenset(), known))
+            compared.append(self.derive(condition, scope, frozenset(), known))
             make_equal(condition, scope, side)
         words = {str(join.args.get(name) or "").upper() for name in ("method", "kind", "side")}
         if words & _IRREGULAR:
@@ -231,17 +192,17 @@ class OuterAnalysis:
 
     # --- SELECT -----------------------------------------------------------------------------------------------------
 
-    def _select(self, node: exp.Select, known: _Known, outer: OuterScope | None) -> Relation:
-        self._count(_STEPS_OF_SELECT)
+    def _select(self, node: exp.Select, known: Known, outer: OuterScope | None) -> Relation:
+        self.count(_STEPS_OF_SELECT)
         scope, choice = self._scope(node, known, outer)
         where = node.args.get("where")
         if where is not None:
-            choice |= self._derive(where.this, scope, choice, known).inputs
+            choice |= self.derive(where.this, scope, choice, known).inputs
         choice |= self._groups(node, scope, choice, known)
         columns: Columns = []
         for item in node.expressions:
             found = self._items(item, scope, choice, known)
-            self._count(len(found))
+            self.count(len(found))
             scope.aliases |= {name.casefold(): each for name, each in found if isinstance(item, exp.Alias)}
             columns += found
         others = other_columns(node, scope, self.anything)
@@ -259,7 +220,7 @@ class OuterAnalysis:
         relation.order |= scope.sorting
         return self._ended(node, relation, scope, known)
 
-    def _ended(self, node: exp.Expr, relation: Relation, scope: OuterScope | None, known: _Known) -> Relation:
+    def _ended(self, node: exp.Expr, relation: Relation, scope: OuterScope | None, known: Known) -> Relation:
         """Apply DISTINCT, ORDER BY and LIMIT, which may choose rows by noisy values."""
         every = inputs_of([*(each for _, each in relation.columns), *filter(None, [relation.others])])
         scope = OuterScope({}, {}, None) if scope is None else scope
@@ -268,18 +229,18 @@ class OuterAnalysis:
         relation.order |= inputs_of(self._ordered(item.this, relation, scope, known) for item in by)
         distinct = node.args.get("distinct") if isinstance(node, exp.Select) else None
         if distinct is not None:
-            parts = self._derive(distinct, scope, relation.choice, known)
+            parts = self.derive(distinct, scope, relation.choice, known)
             chosen = Derivation(every | relation.order | parts.inputs)
             relation.choice |= chosen.inputs
             if distinct.args.get("on") is not None and not chosen.exact:  # its rows are put together by noisy values
                 relation.columns = [(name, other(chosen, each)) for name, each in relation.columns]
         limits = [node.args[name] for name in ("limit", "offset") if node.args.get(name) is not None]
         if limits:
-            sizes = inputs_of(self._derive(each, scope, relation.choice, known) for each in limits)
+            sizes = inputs_of(self.derive(each, scope, relation.choice, known) for each in limits)
             relation.choice |= sizes | relation.order | (frozenset() if by else every)
         return relation
 
-    def _ordered(self, item: exp.Expr, relation: Relation, scope: OuterScope | None, known: _Known) -> Derivation:
+    def _ordered(self, item: exp.Expr, relation: Relation, scope: OuterScope | None, known: Known) -> Derivation:
         if isinstance(item, exp.Literal) and not item.is_string and item.name.isdecimal():
             place = int(item.name) - 1
             known_place = place < len(relation.columns) and relation.others is None
@@ -287,20 +248,20 @@ class OuterAnalysis:
         if isinstance(item, (exp.Var, exp.Star)):
             return self.anything
         if isinstance(item.unnest(), exp.Column) or scope is None or not scope.relations:
-            return self._derive(item, items_first(relation, scope), relation.choice, known)
+            return self.derive(item, items_first(relation, scope), relation.choice, known)
         return self._either(item, relation, scope, known)
 
-    def _either(self, clause: exp.Expr, relation: Relation, scope: OuterScope, known: _Known) -> Derivation:
+    def _either(self, clause: exp.Expr, relation: Relation, scope: OuterScope, known: Known) -> Derivation:
         """Return the derivation of a clause whose names are columns of FROM or aliases of the select list.
 
         In ORDER BY, HAVING and QUALIFY DuckDB prefers one in some places and the other in others. Both are counted.
         """
         return other(
-            self._derive(clause, scope, relation.choice, known),
-            self._derive(clause, items_first(relation, scope), relation.choice, known),
+            self.derive(clause, scope, relation.choice, known),
+            self.derive(clause, items_first(relation, scope), relation.choice, known),
         )
 
-    def _groups(self, node: exp.Select, scope: OuterScope, choice: frozenset[Input], known: _Known) -> frozenset[Input]:
+    def _groups(self, node: exp.Select, scope: OuterScope, choice: frozenset[Input], known: Known) -> frozenset[Input]:
         """Return the noisy values that GROUP BY compares."""
         group = node.args.get("group")
         if group is None:
@@ -321,7 +282,7 @@ class OuterAnalysis:
         return frozenset(found)
 
     def _grouped(
-        self, item: exp.Expr, node: exp.Select, scope: OuterScope, choice: frozenset[Input], known: _Known
+        self, item: exp.Expr, node: exp.Select, scope: OuterScope, choice: frozenset[Input], known: Known
     ) -> Derivation:
         if isinstance(item, exp.Literal) and not item.is_string and item.name.isdecimal():
             place = int(item.name) - 1
@@ -329,22 +290,22 @@ class OuterAnalysis:
                 return self.anything
             item = node.expressions[place].unalias()
         aliases = {each.alias.casefold(): each.this for each in node.expressions if isinstance(each, exp.Alias)}
-        found = self._derive(item, scope, choice, known)
+        found = self.derive(item, scope, choice, known)
         if not isinstance(item, exp.Column) or item.table or item.name.casefold() not in aliases:
             return found
         if OuterScope(scope.relations, scope.merged, None).column(item) is not None:
             return found
-        return self._derive(aliases[item.name.casefold()], scope, choice, known)
+        return self.derive(aliases[item.name.casefold()], scope, choice, known)
 
-    def _items(self, item: exp.Expr, scope: OuterScope, choice: frozenset[Input], known: _Known) -> Columns:
+    def _items(self, item: exp.Expr, scope: OuterScope, choice: frozenset[Input], known: Known) -> Columns:
         """Return the columns of one item of a select list, which may be a star."""
         star = star_of(item)
         if star is None:
             name = item.alias_or_name if isinstance(item, (exp.Alias, exp.Column)) else ""  # DuckDB makes up a name
-            return [(name, self._derive(item.unalias(), scope, choice, known))]
-        return star_columns(item, star, scope, lambda node: self._derive(node, scope, choice, known))
+            return [(name, self.derive(item.unalias(), scope, choice, known))]
+        return star_columns(item, star, scope, lambda node: self.derive(node, scope, choice, known))
 
-    def _combined(self, node: exp.SetOperation, known: _Known, outer: OuterScope | None) -> Relation:
+    def _combined(self, node: exp.SetOperation, known: Known, outer: OuterScope | None) -> Relation:
         """Return a set operation; UNION ALL puts rows together, all others compare them."""
         left, right = (self.query(part, known, outer) for part in (node.this, node.expression))
         every = inputs_of(each for _, each in (*left.columns, *right.columns))
@@ -358,85 +319,3 @@ class OuterAnalysis:
         compared = not isinstance(node, exp.Union) or node.args.get("distinct") is not False
         relation = Relation(columns, choice | (every if compared else frozenset()), None, left.order | right.order)
         return self._ended(node, relation, None, known)
-
-    # --- expressions --------------------------------------------------------------------------------------------------
-
-    def _derive(self, node: exp.Expr, scope: OuterScope, choice: frozenset[Input], known: _Known) -> Derivation:
-        """Return the derivation of an expression; each of its parts is derived once."""
-        found: dict[int, Derivation] = {}
-
-        def derive(part: exp.Expr) -> Derivation:
-            if id(part) not in found:
-                self._count(1)
-                found[id(part)] = self._new(part, derive, scope, choice, known)
-            return found[id(part)]
-
-        return derive(node)
-
-    def _count(self, steps: int) -> None:
-        self.steps += steps
-        if self.steps > _MOST_STEPS:
-            raise refused(
-                "The computation with the private aggregates has too many columns, or queries that are nested too deep",
-                "Write steps as CTEs, and name the columns that each step needs.",
-            )
-
-    def _new(
-        self, node: exp.Expr, derive: Derive, scope: OuterScope, choice: frozenset[Input], known: _Known
-    ) -> Derivation:
-        if isinstance(node, exp.Column):
-            found = scope.column(node)
-            return found or (EXACT if _is_constant(node) else self.anything)
-        if isinstance(node, QUERIES):
-            return self._inner_query(node, scope, known)
-        if isinstance(node, exp.Window):
-            return self._window(node, derive, scope, choice)
-        wraps = isinstance(node, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls))
-        if is_outer_aggregate(node) or wraps:
-            return aggregate(node, derive, choice, scope.order)
-        if isinstance(node, exp.Star) and isinstance(node.parent, exp.Count):
-            return EXACT
-        named = isinstance(node, exp.Anonymous) and node.name.casefold() in _SCALAR_NAMES
-        return scalar(node, derive) if named or type(node) in _PARTS else self.anything
-
-    def _inner_query(self, node: exp.Expr, scope: OuterScope, known: _Known) -> Derivation:
-        """Return the derivation of a subquery in an expression."""
-        inner = self.query(node, known, scope)
-        parts = [*(each for _, each in inner.columns), *filter(None, [inner.others])]
-        if inner.choice or inner.order or len(parts) != 1:
-            return other(Derivation(inner.choice | inner.order), *parts)
-        return joint(parts)
-
-    def _window(self, node: exp.Window, derive: Derive, scope: OuterScope, choice: frozenset[Input]) -> Derivation:
-        """Return the derivation of a window function; one over an order of noisy values is not smooth."""
-        named = _named_windows(node)
-        by: list[Derivation] = [self.anything] if named is None else []
-        for each in [node, *(named or ())]:
-            parts = [part for part in each.iter_expressions() if part is not each.this]
-            by += [derive(part) for part in parts]
-        scope.sorting |= inputs_of(by)
-        value = aggregate(node.this, derive, choice, scope.order)
-        whole = node.args.get("alias") is None and node.args.get("order") is None and node.args.get("spec") is None
-        if scope.order and not (whole and is_without_order(node.this)):
-            by.append(Derivation(scope.order))
-        return value if not inputs_of(by) else other(value, *by)
-
-
-def _named_windows(node: exp.Window) -> list[exp.Expr] | None:
-    """Return the window that a function names, and those that this one names in turn; None if one is not known."""
-    select, name = node.find_ancestor(exp.Select), node.args.get("alias")
-    defined = [] if select is None else select.args.get("windows") or []
-    found: list[exp.Expr] = []
-    while name is not None:
-        named = [each for each in defined if each.name.casefold() == name.name.casefold()]
-        if len(named) != 1 or len(found) > len(defined):
-            return None
-        found += named
-        name = named[0].args.get("alias")
-    return found
-
-
-def _is_constant(node: exp.Column) -> bool:
-    """Return whether a name is a word of the grammar, such as the unit of date_trunc, and not a column."""
-    units = isinstance(node.parent, (exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff)) and node.arg_key == "unit"
-    return units or (isinstance(node.parent, exp.Extract) and node.arg_key == "this")
