@@ -118,8 +118,8 @@ class AuditReport(ShownAsLines):
                 f"they cannot prove more than ε ≥ {rounded_down(self.ceiling)}."
             )
         return (
-            f"No violation of {claim} was found. One of ε ≥ {self.detectable:.6g} would have been seen with probability "
-            f"99%, if it is as clear as in randomized response. The bound is {bound} {sure}."
+            f"No violation of {claim} was found. One of ε ≥ {self.detectable:.6g} would have been seen with "
+            f"probability 99%, if it is as clear as in randomized response. The bound is {bound} {sure}."
         )
 
     def _details(self) -> list[str]:
@@ -136,7 +136,7 @@ class AuditReport(ShownAsLines):
         over = f", over {self.pairs} pairs" if self.pairs > 1 else ""
         many = f"; pair {self.pair + 1} of {self.pairs} gave the bound" if self.pairs > 1 else ""
         return [
-            f"Samples: {self.samples:,} runs on each input{over}; one half to find the event, the other to bound it{many}.",
+            f"Samples: {self.samples:,} runs on each input{over}; half to find the event, half to bound it{many}.",
             f"Largest possible bound: ε ≥ {rounded_down(self.ceiling)} with this number of samples.",
             f"Reproduce: {self.reproduce} ({self.versions}). The noise itself differs from run to run.",
         ]

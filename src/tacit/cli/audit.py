@@ -152,7 +152,12 @@ def _read_pair(text: str) -> Pair:
 def reproduction(target: str, options: AuditOptions, seed: int) -> str:
     """Return the command that repeats the audit."""
     words = [target, *(f"--pair {shlex.quote(text)}" for text in options.pair)]
-    named = {"pairs": options.pairs, "epsilon": options.epsilon, "delta": options.delta, "samples": options.samples}
+    named: dict[str, object] = {
+        "pairs": options.pairs,
+        "epsilon": options.epsilon,
+        "delta": options.delta,
+        "samples": options.samples,
+    }
     named |= {"confidence": options.confidence, "seed": seed}
     words += [f"--{name} {value}" for name, value in named.items() if value is not None]
     flags = {"time": options.time, "messages": options.messages, "batched": options.batched}
