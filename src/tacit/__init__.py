@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tacit import anonymity, learn, ledger, local
     from tacit.activity import counters
     from tacit.anonymity.privacy_models import KAnonymity, LDiversity, NTCloseness, TCloseness
+    from tacit.auditing.audit import audit
+    from tacit.auditing.one_run import audit_one_run
     from tacit.column_functions import count, histogram, mean, quantile, sum  # noqa: A004 - as below
     from tacit.declared import declare
     from tacit.errors import BudgetError, InvalidError, RefusedError, SourceError, TacitError
@@ -77,6 +79,8 @@ __all__ = [
     "TCloseness",
     "TacitError",
     "anonymity",
+    "audit",
+    "audit_one_run",
     "calibrate",
     "compare_noise",
     "compose",
@@ -113,6 +117,8 @@ _MODULES = {
 _NAMES = {
     "tacit.activity": ("counters",),
     "tacit.anonymity": ("KAnonymity", "LDiversity", "NTCloseness", "TCloseness"),
+    "tacit.auditing.audit": ("audit",),
+    "tacit.auditing.one_run": ("audit_one_run",),
     "tacit.column_functions": ("count", "histogram", "mean", "quantile", "sum"),
     "tacit.declared": ("declare",),
     "tacit.errors": ("BudgetError", "InvalidError", "RefusedError", "SourceError", "TacitError"),

@@ -1,7 +1,7 @@
 """The `tacit` command: its groups of commands, and `main`, which runs them.
 
 The commands are in `query_commands`, `synthesis_commands`, `itemset_commands`, `ledger_commands`, `mechanism_commands`,
-`local_commands`, `microdata_commands` and `serve_commands`.
+`local_commands`, `microdata_commands`, `audit_commands` and `serve_commands`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from tacit.cli import (
+    audit_commands,
     itemset_commands,
     mechanism_commands,
     microdata_commands,
@@ -67,6 +68,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     query_commands.bounds,
     mechanism_commands.release,
     mechanism_commands.compose,
+    audit_commands.audit,
     microdata_commands.check,
     microdata_commands.anonymize,
     microdata_commands.attack,
