@@ -131,7 +131,7 @@ def large(size: int, columns: int) -> str:
         (name,) = session.tables
         domain = domain_of(session.tables[name])
         start = perf_counter()
-        session.engine(name).read_codes(domain.coded, lambda _: None)
+        session.engine(name).read_codes(domain.coded, lambda *_: None)
         scan = perf_counter() - start
         seconds = {}
         for method in ("naive Bayes", "logistic regression"):

@@ -174,7 +174,7 @@ def large(count: int = 10_000_000, columns: int = 20, values: int = 10) -> str:
 
         coded = domain_of(db.tables["data"]).coded
         start, wall = time.process_time(), time.perf_counter()
-        engine.read_codes(coded, lambda _: None)
+        engine.read_codes(coded, lambda *_: None)
         scan, scanned = time.process_time() - start, time.perf_counter() - wall
         start, wall = time.process_time(), time.perf_counter()
         db.marginals(ways=2, epsilon=1, delta=1e-9)

@@ -9,14 +9,17 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import tacit as tc
 from tacit.guarantees.events import PureRelease
+from tacit.query.coded_table import CodedColumn, CodedTable
+from tacit.query.expressions import Column
 from tacit.synthetic.coded_rows import CodedRows, Counts
 from tacit.synthetic.domain import domain_of
-from tacit.synthetic.reading import release_coded
+from tacit.synthetic.reading import BLOCK, StoredRows, release_coded
 
 FRAME = pd.DataFrame(
     {
@@ -106,3 +109,47 @@ def test_equal_keys_are_refused() -> None:
     column = replace(table.columns["sex"], keys=("F", "F"))
     with pytest.raises(tc.InvalidError, match="hold a value twice"):
         domain_of(replace(table, columns={**table.columns, "sex": column}), ["sex"])
+
+
+def _stored(sizes: tuple[int, ...], codes: list[list[int]], weights: list[int] | None) -> StoredRows:
+    columns = tuple(
+        CodedColumn(expression=Column("x", "integer"), values=None, cuts=(), missing=0, other=0, size=size)
+        for size in sizes
+    )
+    table = next(iter(_opened("u", reach=3)._session.tables.values()))
+    stored = StoredRows(CodedTable(table=table, columns=columns, reach=3, bits=4))
+    exact = None if weights is None else np.array(weights, dtype=np.int64)
+    stored.absorb([np.array(column) for column in zip(*codes, strict=True)], exact)
+    return stored
+
+
+@pytest.mark.parametrize("sizes", [(256, 256), (2, 65_536), (1, 65_536), (65_536, 1), (16, 16, 16, 16), (300, 70, 4)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_do_not_overflow_small_integers(sizes: tuple[int, ...], weighted: bool) -> None:  # noqa: FBT001
+    """The first and the last cell of a table, and random ones, against a plain count in Python."""
+    random = np.random.default_rng(3)
+    codes = [[0] * len(sizes), [size - 1 for size in sizes]] * 2
+    codes += [[int(random.integers(0, size)) for size in sizes] for _ in range(200)]
+    weights = [int(random.integers(1, 17)) for _ in codes] if weighted else None
+    stored = _stored(sizes, codes, weights)
+    for columns in (range(len(sizes)), range(len(sizes))[::-1], [0], [1], []):
+        expected: Counter[tuple[int, ...]] = Counter()
+        for row, weight in zip(codes, weights or [16] * len(codes), strict=True):
+            expected[tuple(row[column] for column in columns)] += weight
+        table = stored.counts(list(columns))
+        assert table.shape == tuple(sizes[column] for column in columns)
+        assert {tuple(map(int, place)): int(table[tuple(place)]) for place in np.argwhere(table)} == expected
+
+
+def test_blocks_add_up() -> None:
+    """More rows than a block, of which the second has weights."""
+    n = BLOCK + 1_000
+    codes = [[place % 3, place % 5] for place in range(n)]
+    weights = [16] * BLOCK + [7] * 1_000
+    stored = _stored((3, 5), codes, weights)
+    expected = np.zeros((3, 5), dtype=np.int64)
+    for row, weight in zip(codes, weights, strict=True):
+        expected[tuple(row)] += weight
+    assert (stored.counts([0, 1]) == expected).all()
+    assert [len(amounts) for _, amounts in stored.batches()] == [BLOCK, 1_000]
+    assert all(some.dtype == np.uint16 and some.shape[1] == 2 for some, _ in stored.batches())

@@ -17,9 +17,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from tacit.arrays import Ints
     from tacit.query.basket_table import BasketSource
-    from tacit.query.coded_table import CodedTable
+    from tacit.query.coded_table import AbsorbCodes, CodedTable
     from tacit.query.expressions import Kind, Value
     from tacit.query.histograms import Absorb
     from tacit.query.plan import Plan
@@ -75,8 +74,8 @@ class Engine(Protocol):
     def check_codes(self, coded: CodedTable) -> None:
         """Raise InvalidError if the columns cannot be read as codes; read no row."""
 
-    def read_codes(self, coded: CodedTable, absorb: Callable[[Ints], None]) -> None:
-        """Read the rows in one statement; `absorb` takes them some at a time, as columns of words and of weights."""
+    def read_codes(self, coded: CodedTable, absorb: AbsorbCodes) -> None:
+        """Read the rows in one statement; `absorb` takes them some at a time, as codes by column and weights."""
 
     def check_baskets(self, source: BasketSource) -> None:
         """Raise InvalidError if the columns cannot be read as baskets; read no row."""

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
+from tacit.arrays import Ints
 from tacit.query.expressions import Expression, Value
 from tacit.query.policy import TablePolicy
 
+AbsorbCodes: TypeAlias = Callable[[Sequence[npt.NDArray[np.integer[Any]]], Ints | None], None]
+"""Takes the codes of some rows, one array per column, and their weights; None if every row has the whole weight."""
 _WORD = 2**62
 
 

@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
+from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +45,28 @@ from tacit.synthetic.domain import Domain
 from tacit.version import VERSION
 
 BLOCK = 2**18
-_BYTE = 256
+_BYTE, _SHORT = 2**8, 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Some rows: their codes, one small array per column, and their weights if not all are the whole weight."""
+
+    rows: int
+    codes: Sequence[npt.NDArray[np.integer[Any]]]
+    weights: Counts | None
+
+    def places(self, columns: Sequence[int], shape: Sequence[int]) -> npt.NDArray[np.integer[Any]]:
+        """Return the cell of each row in the table of some columns, in the smallest type that has all cells.
+
+        All places are below the number of cells, also those in between, so no product or sum overflows.
+        """
+        short = prod(shape) <= _SHORT and max(shape, default=1) < _SHORT  # a factor must fit too
+        place: npt.NDArray[Any] = np.zeros(self.rows, dtype=np.uint16 if short else np.int64)
+        for column, size in zip(columns, shape, strict=True):
+            place *= size
+            place += self.codes[column]
+        return place
 
 
 class StoredRows:
@@ -53,21 +76,18 @@ class StoredRows:
         """Hold no rows; `absorb` adds them."""
         self.sizes = tuple(column.size for column in coded.columns)
         self.scale, self.reach = 1 << coded.bits, coded.reach
-        self._words, self._weighted = coded.words, coded.table.unit is not None
-        self._type = np.uint8 if max(self.sizes) <= _BYTE else np.uint16
-        self._blocks: list[tuple[npt.NDArray[np.uint8 | np.uint16], Counts | None]] = []
+        self._blocks: list[_Block] = []
 
-    def absorb(self, columns: Ints) -> None:
-        """Add rows, given as columns of words and, if rows have weights, of these."""
-        for start in range(0, columns.shape[1], BLOCK):
-            some = columns[:, start : start + BLOCK]
-            codes = np.empty((len(self.sizes), some.shape[1]), dtype=self._type)
-            for word, places in zip(some, self._words, strict=False):
-                rest = word
-                for place in reversed(places):
-                    rest, codes[place] = np.divmod(rest, self.sizes[place])
-            heavy = self._weighted and bool((some[-1] != self.scale).any())
-            self._blocks.append((codes, some[-1].copy() if heavy else None))
+    def absorb(self, codes: Sequence[npt.NDArray[np.integer[Any]]], weights: Ints | None) -> None:
+        """Add rows, given as one array of codes per column and, if rows have weights, these."""
+        for start in range(0, len(codes[0]), BLOCK):
+            some = slice(start, start + BLOCK)
+            small: list[npt.NDArray[np.integer[Any]]] = [
+                np.asarray(each[some], dtype=np.uint8 if size <= _BYTE else np.uint16)
+                for each, size in zip(codes, self.sizes, strict=True)
+            ]
+            cut = None if weights is None or (weights[some] == self.scale).all() else weights[some].copy()
+            self._blocks.append(_Block(len(small[0]), small, cut))
 
     def counts(self, columns: Sequence[int]) -> Counts:
         """Return the total weight for each combination of the codes of some columns, as an array of their sizes.
@@ -76,23 +96,20 @@ class StoredRows:
         """
         shape = tuple(self.sizes[column] for column in columns)
         cells = int(np.prod(shape, dtype=np.int64))
-        total = np.zeros(cells, dtype=np.int64)
-        for codes, weights in self._blocks:
-            place = np.zeros(codes.shape[1], dtype=np.int64)
-            for column, size in zip(columns, shape, strict=True):
-                place *= size
-                place += codes[column]
-            if weights is None:
-                total += np.bincount(place, minlength=cells) * self.scale
+        whole, heavy = (np.zeros(cells, dtype=np.int64) for _ in range(2))
+        for block in self._blocks:
+            place = block.places(columns, shape)
+            if block.weights is None:
+                whole += np.bincount(place, minlength=cells)
             else:
-                total += np.bincount(place, weights=weights, minlength=cells).astype(np.int64)
-        return total.reshape(shape)
+                heavy += np.bincount(place, weights=block.weights, minlength=cells).astype(np.int64)
+        return (whole * self.scale + heavy).reshape(shape)
 
     def batches(self) -> Iterator[tuple[Codes, Counts]]:
         """Return the codes (rows by columns) and the weights of all rows, some rows at a time."""
-        for codes, weights in self._blocks:
-            known = np.full(codes.shape[1], self.scale, dtype=np.int64) if weights is None else weights
-            yield codes.T.astype(np.uint16), known
+        for block in self._blocks:
+            full = np.full(block.rows, self.scale, dtype=np.int64) if block.weights is None else block.weights
+            yield np.array(block.codes, dtype=np.uint16).T, full
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from tacit.engines.duckdb.dialect import DUCKDB
 from tacit.engines.duckdb.sources import connect, copy, create_view, is_csv, lock
 from tacit.engines.duckdb.stoppable import stoppable
 from tacit.engines.source import Source, SourcesByName, open_one, with_fallback
-from tacit.engines.sql.coded_statement import CodedStatement
+from tacit.engines.sql.coded_statement import CodedStatement, Words
 from tacit.engines.sql.discovered_groups import SHOWN
 from tacit.engines.sql.engine import CHECK_OPENING, NOT_OPENED, StatementEngine
 from tacit.engines.sql.found_groups import FoundGroups
@@ -27,12 +27,13 @@ from tacit.engines.sql.statement import SOURCE
 from tacit.engines.sql.statement_runs import Passes, Secret, parameters_of
 from tacit.engines.temporary import check_directory, private_directory, remove
 from tacit.errors import SourceError, guarded
+from tacit.query.coded_table import AbsorbCodes, CodedTable
 from tacit.query.histograms import Histograms
 from tacit.query.policy.engine_settings import EngineSettings, read_threads
 from tacit.query.pricing.partition_selection import Choose, DiscoveredGroups
 
 GONE = "A file of the source does not exist any more, or cannot be read."
-_FOUND = "found"
+_FOUND, _BYTE = "found", 2**8
 T = TypeVar("T")
 
 FORKED = "This process is a child of the process that opened the data, and DuckDB cannot run in both."
@@ -149,12 +150,19 @@ class DuckDBEngine(StatementEngine):
             connection.execute(f"DROP TABLE IF EXISTS {_FOUND}")
         return passes.assemble(keys, places, sums, second)
 
-    def _absorb_codes(self, run: StatementRunner, built: CodedStatement, absorb: Callable[[Ints], None]) -> None:
+    def _words(self, coded: CodedTable) -> Words:
+        """Return each column alone: arrays of small integers are faster to read than words."""
+        return tuple((place,) for place in range(len(coded.columns)))
+
+    def _absorb_codes(self, run: StatementRunner, built: CodedStatement, absorb: AbsorbCodes) -> None:
         """Take all rows at once as arrays, which is many times faster than as Python's integers."""
         del run
         self._check_time()
-        columns = self._arrays(built.sql, dict(built.parameters))
-        absorb(np.stack([np.asarray(each, dtype=np.int64) for each in columns.values()]))
+        types = ["UTINYINT" if size <= _BYTE else "USMALLINT" for size in built.sizes]
+        small = ", ".join(f"CAST(w{place} AS {each}) AS w{place}" for place, each in enumerate(types))
+        sql = f"SELECT * REPLACE ({small}) FROM ({built.sql})"  # noqa: S608 - built here
+        columns = [np.asarray(each) for each in self._arrays(sql, dict(built.parameters)).values()]
+        absorb(columns[: len(types)], columns[-1] if len(columns) > len(types) else None)
 
     def _groups(self, run: StatementRunner, numbers: Ints) -> ResultRows:
         """Return the groups with these row ids, which are in rising order, without the ids."""

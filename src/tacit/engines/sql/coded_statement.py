@@ -4,6 +4,9 @@
     located  the rows that count: their codes, packed into words, and their unit
     answer   the words of each row, and its weight if a column names the unit (`weights` has the proof)
 
+A word has the codes of several columns, since an engine that returns rows of Python's integers is faster if they are
+few. An engine that returns arrays takes one column per word (`words=`), and casts them to small types.
+
 Every code is a total expression: NULL, NaN and values that are not listed have codes too. All rows come from one
 statement, so they are of one state of the data, and h of a unit counts exactly the rows that are returned.
 """
@@ -13,9 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+import numpy as np
 from sqlglot import exp
 
+from tacit.arrays import Ints
 from tacit.engines.sql.builder import (
     SQL,
     CommonTables,
@@ -36,6 +42,8 @@ from tacit.engines.sql.weights import weighed_rows, weight
 from tacit.query.coded_table import CodedColumn, CodedTable
 from tacit.query.expressions import Kind, Value
 
+Words: TypeAlias = tuple[tuple[int, ...], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class CodedStatement:
@@ -43,20 +51,38 @@ class CodedStatement:
 
     sql: str
     parameters: Mapping[str, Sequence[Value]]
+    words: Words
+    """The places of the columns that share a word."""
+    sizes: tuple[int, ...]
+    """The number of codes of each column."""
+
+    def unpacked(self, columns: Ints) -> tuple[list[Ints], Ints | None]:
+        """Return the codes of each column and the weights, or None, of rows that are given as columns of words."""
+        codes = [columns[0]] * len(self.sizes)
+        for word, places in zip(columns, self.words, strict=False):
+            rest = word
+            for place in reversed(places[1:]):
+                rest, codes[place] = np.divmod(rest, self.sizes[place])
+            codes[places[0]] = rest
+        return codes, columns[-1] if len(columns) > len(self.words) else None
 
 
-def coded_statement(coded: CodedTable, types: Mapping[str, str], dialect: Dialect) -> CodedStatement:
+def coded_statement(
+    coded: CodedTable, types: Mapping[str, str], dialect: Dialect, words: Words | None = None
+) -> CodedStatement:
     """Return the statement that reads the rows of a table with these columns and types."""
-    tables, parameters = located_codes(coded, types, dialect)
-    names, source = [f"w{i}" for i in range(len(coded.words))], "located"
+    words = coded.words if words is None else words
+    tables, parameters = located_codes(coded, types, dialect, words)
+    names, source = [f"w{i}" for i in range(len(words))], "located"
     if coded.table.unit is not None:
         tables, source = weighed_rows(tables, "located", coded.reach, dialect)
         names.append(dialect.text(weight(coded.reach, coded.bits, dialect)))
-    return CodedStatement(f"WITH {with_clause(tables)}\nSELECT {', '.join(names)} FROM {source}", parameters)
+    sql = f"WITH {with_clause(tables)}\nSELECT {', '.join(names)} FROM {source}"
+    return CodedStatement(sql, parameters, words, tuple(each.size for each in coded.columns))
 
 
 def located_codes(
-    coded: CodedTable, types: Mapping[str, str], dialect: Dialect
+    coded: CodedTable, types: Mapping[str, str], dialect: Dialect, words: Words | None = None
 ) -> tuple[CommonTables, dict[str, Sequence[Value]]]:
     """Return the common tables up to `located`, the words and the unit of the rows that count, and the parameters."""
     read = [each.expression for each in coded.columns]
@@ -75,7 +101,7 @@ def located_codes(
             lists.append((f"key{place}", "", dialect.list_select(columns, f"c{place}", len(each.values))))
             joins += f" LEFT JOIN key{place} ON {dialect.text(values[place])} = k{place}"
     codes = [_code(each, values[place], place) for place, each in enumerate(coded.columns)]
-    items = [f"{dialect.text(_word(coded, places, codes))} AS w{i}" for i, places in enumerate(coded.words)]
+    items = [f"{dialect.text(_word(coded, places, codes))} AS w{i}" for i, places in enumerate(words or coded.words)]
     if key is not None:
         items.append(f"{dialect.text(key)} AS u")
         tests.append(not_null(key))

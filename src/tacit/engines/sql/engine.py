@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tacit.arrays import Ints
 from tacit.engines.sql.basket_statement import BasketStatement, basket_statement
 from tacit.engines.sql.builder import SQL, call, cast, column, literal
-from tacit.engines.sql.coded_statement import CodedStatement, coded_statement
+from tacit.engines.sql.coded_statement import CodedStatement, Words, coded_statement
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.discovered_groups import (
     SHOWN,
@@ -38,7 +37,7 @@ from tacit.engines.sql.weighted_statement import weighted_statement
 from tacit.errors import ColumnNotFoundError
 from tacit.guarantees.events import Neighbours
 from tacit.query.basket_table import BasketSource
-from tacit.query.coded_table import CodedTable
+from tacit.query.coded_table import AbsorbCodes, CodedTable
 from tacit.query.expressions import Kind, Value
 from tacit.query.histograms import Absorb, Histograms
 from tacit.query.key_tuples import KeyColumns
@@ -213,20 +212,24 @@ class StatementEngine(ReadingEngine):
         """Raise InvalidError if the columns cannot be read as codes; read no row."""
         self._coded(coded)
 
-    def read_codes(self, coded: CodedTable, absorb: Callable[[Ints], None]) -> None:
-        """Read the rows in one statement; `absorb` takes them some at a time, as columns of words and of weights."""
+    def read_codes(self, coded: CodedTable, absorb: AbsorbCodes) -> None:
+        """Read the rows in one statement; `absorb` takes them some at a time, as codes by column and weights."""
         built = self._coded(coded)
         self._read(lambda run: self._absorb_codes(run, built, absorb))
 
-    def _absorb_codes(self, run: StatementRunner, built: CodedStatement, absorb: Callable[[Ints], None]) -> None:
+    def _absorb_codes(self, run: StatementRunner, built: CodedStatement, absorb: AbsorbCodes) -> None:
         for batch in run.stream(built.sql, built.parameters):
-            absorb(np.array([tuple(row) for row in batch], dtype=np.int64).T)
+            absorb(*built.unpacked(np.array([tuple(row) for row in batch], dtype=np.int64).T))
 
     def _coded(self, coded: CodedTable) -> CodedStatement:
         """Return the statement of coded rows over its table."""
         name = coded.table.name if len(self._views) > 1 else self.name
-        built = coded_statement(coded, self._tables[name], self.dialect)
+        built = coded_statement(coded, self._tables[name], self.dialect, self._words(coded))
         return replace(built, sql=self._over(name, built.sql))
+
+    def _words(self, coded: CodedTable) -> Words:
+        """Return the places of the columns whose codes a statement returns as one integer."""
+        return coded.words
 
     def _over(self, name: str, sql: str) -> str:
         """Return a statement over one of the tables."""
