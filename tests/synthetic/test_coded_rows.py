@@ -142,7 +142,7 @@ def test_counts_do_not_overflow_small_integers(sizes: tuple[int, ...], weighted:
 
 
 def test_blocks_add_up() -> None:
-    """More rows than a block, of which the second has weights."""
+    """More rows than a block; the second block has weights."""
     n = BLOCK + 1_000
     codes = [[place % 3, place % 5] for place in range(n)]
     weights = [16] * BLOCK + [7] * 1_000
