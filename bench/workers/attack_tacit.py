@@ -1,0 +1,54 @@
+"""Run tacit's mechanisms, and its SQL on DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import pyarrow as pa
+from attack_serve import serve
+
+import tacit as tc
+
+_BUDGET = tc.ApproxDP(epsilon=10**6, delta=0.5)
+
+
+def number(value: float, law: str) -> Callable[[], float]:
+    """Return a release of one number: integer noise for an integer, and noise on a grid for a real number."""
+    one = type(value)(1)
+    mechanism = (
+        tc.Gaussian(sensitivity=one, epsilon=1, delta=1e-6)
+        if law == "gaussian"
+        else tc.Laplace(sensitivity=one, epsilon=1)
+    )
+    return lambda: mechanism.release(value)
+
+
+def _open(columns: dict[str, Any], **policy: Any) -> tc.Database:  # noqa: ANN401 - any part of a policy
+    return tc.open(pa.table(columns), unit="person", max_groups=1, max_rows=1, budget=_BUDGET, name="t", **policy)
+
+
+def total(rows: list[float], upper: float, *, single: bool = False) -> Callable[[], float]:
+    """Return a sum."""
+    kind = pa.float32() if single else pa.int64() if isinstance(upper, int) else pa.float64()
+    db = _open({"person": range(len(rows)), "x": pa.array(rows, type=kind)}, bounds={"x": (0, upper)})
+    return lambda: float(db.sql("SELECT sum(x) AS s FROM t", epsilon=1).rows()[0][0])
+
+
+def failing(rows: list[int]) -> tuple[Callable[[], float], Callable[[], float]]:
+    """Return a count with a division that fails on one row, and the ε that is spent."""
+    db = _open({"person": rows})
+    sql = "SELECT count(*) AS n FROM t WHERE abs(-9223372036854775807 - person) > 0"
+    return lambda: float(db.sql(sql, epsilon=1).rows()[0][0]), lambda: float(_BUDGET.epsilon - db.left.epsilon)
+
+
+def keys(rows: list[str]) -> Callable[[], list[str]]:
+    """Return the groups that a query finds."""
+    db = _open({"person": range(len(rows)), "key": rows})
+    sql = "SELECT key, count(*) AS n FROM t GROUP BY key"
+    return lambda: sorted(str(row[0]) for row in db.sql(sql, epsilon=1, delta=1e-6).rows())
+
+
+if __name__ == "__main__":
+    serve({"tacit": version("tacit")}, number=number, sum=total, failing=failing, keys=keys)
