@@ -112,6 +112,7 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 	$(PY) bench/high_dimensional_classify.py
 	$(PY) bench/shell.py
 	$(PY) bench/high_dimensional_marginals.py
+	$(PY) bench/workbench_load.py
 
 docs: $(STAMP)  ## write the API reference as HTML to site/
 	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.laws tacit.mechanisms tacit.guarantees tacit.noise tacit.local
