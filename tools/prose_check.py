@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PATTERNS = Path(__file__).with_name("prose_patterns.txt")
 ENDS = (".py", ".md", "Makefile")
-FOLDERS = ("src", "tests", "docs", "bench", "tools")
+FOLDERS = ("src", "tests", "docs", "bench", "tools", "examples")
 WORDS = 3
 _CODE = re.compile(r"``.*?``|`[^`\n]*`|^\s*>>>.*$|^\s*\.\.\. .*$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
