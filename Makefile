@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=  # the tests start hundreds of processes, whic
 TSC := .venv/typescript/node_modules/typescript/bin/tsc
 NPM_INSTALL := npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=20000
 
-.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages mutants check format bench docs clean
+.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages test-release mutants check format bench docs clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -77,6 +77,9 @@ $(LOWEST)/.installed: pyproject.toml
 # uv installs every environment from its cache, so that only the first one waits for downloads
 test-packages: $(STAMP) java  ## build the wheel; install and use it with each extra alone, on Python 3.11 to 3.14
 	$(PY) tools/package_check.py $(VERSIONS)
+
+test-release: $(STAMP) java chromium  ## run all tests on the built wheel, on Python 3.11 to 3.14
+	$(PY) tools/release_check.py $(VERSIONS)
 
 mutants: $(STAMP) java  ## plant the faults of tests/mutants one by one; each must be caught
 	$(PY) tools/plant_faults.py

@@ -1,8 +1,8 @@
 """Build the wheel by way of the source distribution, and use it with no extra and with each extra, on every Python.
 
 Each environment is new, holds one extra alone, and is removed afterwards. The scripts of `package_uses/` use it. A
-version of Python without an interpreter on this machine is named and skipped. At the end the installed sizes are
-printed as the table of `docs/reference/packages.md`.
+version of Python without an interpreter on this machine is named and skipped. At the end the installed sizes and the
+seconds of `import tacit` are printed as the tables of `docs/reference/packages.md`.
 
 Usage: package_check.py [VERSION …], such as 3.12; by default all of `VERSIONS`.
 """
@@ -27,6 +27,7 @@ UV = Path(sys.executable).with_name("uv")
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 CORE = "core"
 PATIENCE = 900
+IMPORT = "import time; start = time.perf_counter(); import tacit; print(time.perf_counter() - start)"
 
 
 def extras() -> list[str]:
@@ -82,6 +83,12 @@ def use(python: Path, extra: str, folder: Path, postgres: str) -> str:
     return (done.stdout or f"ended with {done.returncode}") if done.returncode else ""
 
 
+def import_seconds(python: Path) -> float:
+    """Return the least seconds of `import tacit` in ten new processes; the first one compiles."""
+    runs = [subprocess.run([python, "-I", "-c", IMPORT], capture_output=True, text=True, check=True) for _ in range(10)]
+    return min(float(each.stdout) for each in runs)
+
+
 @contextmanager
 def postgres_server() -> Iterator[str]:
     """Start a PostgreSQL server and yield its URL."""
@@ -97,7 +104,7 @@ def postgres_server() -> Iterator[str]:
 
 
 def check_version(version: str, wheel: Path, postgres: str) -> tuple[dict[str, int], list[str]]:
-    """Use the core and each extra on one version of Python; return the sizes and the failures."""
+    """Use the core and each extra on one version of Python; return sizes and failures; print the import time."""
     python = interpreter(version)
     if python is None:
         print(f"Python {version}: skipped, because this machine has no interpreter of this version.", flush=True)
@@ -107,7 +114,8 @@ def check_version(version: str, wheel: Path, postgres: str) -> tuple[dict[str, i
         with TemporaryDirectory() as name:
             target, sizes[extra] = installed(python, wheel, extra, Path(name))
             failure = use(target, extra, Path(name), postgres)
-        print(f"Python {version}, {extra}: {sizes[extra]} MB, {'FAILED' if failure else 'works'}", flush=True)
+            seconds = f"; import tacit: {import_seconds(target):.3f} s" if extra == CORE else ""
+        print(f"Python {version}, {extra}: {sizes[extra]} MB, {'FAILED' if failure else 'works'}{seconds}", flush=True)
         if failure:
             print(failure, flush=True)
             failures.append(f"Python {version}, {extra}")
