@@ -4,7 +4,7 @@ For each version of Python, the distribution is unpacked into an empty folder, t
 installed into a new environment with all extras, and the tests of the unpacked folder run on the installed package.
 No compiler can be called: `CC` and `CXX` name a command that fails.
 
-Usage: release_check.py [VERSION …] [-- PYTEST_OPTION …], such as 3.12 -- tests/noise; by default all versions and tests.
+Usage: release_check.py [VERSION …] [-- PYTEST_OPTION …], such as 3.12 -- tests/noise; by default all of both.
 """
 
 from __future__ import annotations
