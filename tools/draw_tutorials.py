@@ -16,7 +16,7 @@ import tacit as tc
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images" / "tutorial"
 BOTH = {"wards": ("ask-a-database", "answer"), "races": ("first-release", "table")}
-LIGHT = {"synthetic": ("synthetic-table", "made"), "weights": ("synthetic-table", "model")}
+LIGHT = {"synthetic": ("synthetic-table", "made"), "weights": ("synthetic-table", "bayes")}
 
 
 def run_page(name: str) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
     python tools/make_notebooks.py [FOLDER]
 
-A block of a page that begins with `>>>` becomes code cells without prompts: a cell ends where the page shows an output. A line
-that the page does not test (`# doctest: +SKIP`), such as a chart, runs in the notebook too. The rest of the page becomes
-text with its pictures inside. The workbench needs a server, so the outputs of its notebook are empty.
+A block of a page that begins with `>>>` becomes code cells without prompts: a cell ends where the page shows an output.
+A line that the page does not test (`# doctest: +SKIP`), such as a chart, runs in the notebook too. The rest of the page
+becomes text with its pictures inside. The workbench needs a server, so the outputs of its notebook are empty.
 """
 
 from __future__ import annotations
@@ -49,14 +49,18 @@ class Cell:
 
     @property
     def draws(self) -> bool:
-        """Whether the cell ends with a chart."""
+        """True if the cell ends with a chart."""
         return self.code and bool(re.search(r"\.plot\w*\(|tc\.figures\.", self.source.rpartition("\n")[2]))
 
     def to_json(self, number: int) -> dict[str, Any]:
         """Return the cell in the notebook format 4.5."""
         content: dict[str, Any] = {"id": f"cell-{number}", "metadata": {}, "source": self.source}
         if not self.code:
-            return {"cell_type": "markdown", **content, **({"attachments": self.attachments} if self.attachments else {})}
+            return {
+                "cell_type": "markdown",
+                **content,
+                **({"attachments": self.attachments} if self.attachments else {}),
+            }
         content["metadata"] = {"tags": ["raises-exception"]} if self.raises else {}
         return {"cell_type": "code", **content, "execution_count": None, "outputs": self.outputs}
 
@@ -129,7 +133,12 @@ def _text_cell(text: str, page: Path, folder: Path, *, drawn: bool) -> Cell:
     """Return a text with its pictures inside; a picture of the chart that the cell before has drawn is left out."""
     text = text.strip("\n")
     if drawn:
-        text = re.sub(rf"\A\s*(?:{_PICTURE.pattern}|{_IMAGE.pattern.replace('?P<alt>', '').replace('?P<source>', '')})", "", text, flags=re.DOTALL)
+        text = re.sub(
+            rf"\A\s*(?:{_PICTURE.pattern}|{_IMAGE.pattern.replace('?P<alt>', '').replace('?P<source>', '')})",
+            "",
+            text,
+            flags=re.DOTALL,
+        )
     attachments: dict[str, dict[str, str]] = {}
 
     def attach(found: re.Match[str]) -> str:
@@ -178,7 +187,14 @@ def _error(error: Exception | None) -> list[dict[str, Any]]:
         return []
     name = f"{type(error).__module__}.{type(error).__qualname__}"
     lines = traceback.format_exception_only(error)
-    return [{"output_type": "error", "ename": name, "evalue": str(error), "traceback": [line.rstrip("\n") for line in lines]}]
+    return [
+        {
+            "output_type": "error",
+            "ename": name,
+            "evalue": str(error),
+            "traceback": [line.rstrip("\n") for line in lines],
+        }
+    ]
 
 
 def main(folder: Path) -> None:
