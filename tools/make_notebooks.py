@@ -33,6 +33,7 @@ _CODE = re.compile(r"^```python\n(?=>>>)(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*doctest:[^\n]*")
 _PICTURE = re.compile(r'<picture>.*?<img alt="(?P<alt>[^"]*)" src="(?P<source>[^"]*)">\s*</picture>', re.DOTALL)
 _IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<source>[^):]*)\)")
+_DRAWN = re.compile(r"\A\s*(?:<picture>.*?</picture>|!\[[^\]]*\]\([^)]*\))", re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|attachment:)(?P<page>[^)#]+)(?P<anchor>#[^)]*)?\)")
 _TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
@@ -133,12 +134,7 @@ def _text_cell(text: str, page: Path, folder: Path, *, drawn: bool) -> Cell:
     """Return a text with its pictures inside; a picture of the chart that the cell before has drawn is left out."""
     text = text.strip("\n")
     if drawn:
-        text = re.sub(
-            rf"\A\s*(?:{_PICTURE.pattern}|{_IMAGE.pattern.replace('?P<alt>', '').replace('?P<source>', '')})",
-            "",
-            text,
-            flags=re.DOTALL,
-        )
+        text = _DRAWN.sub("", text)
     attachments: dict[str, dict[str, str]] = {}
 
     def attach(found: re.Match[str]) -> str:
