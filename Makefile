@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=  # the tests start hundreds of processes, whic
 TSC := .venv/typescript/node_modules/typescript/bin/tsc
 NPM_INSTALL := npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=20000
 
-.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages test-release mutants check format bench docs clean
+.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages test-release mutants check format bench docs notebooks clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -119,6 +119,9 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 
 docs: $(STAMP)  ## write the API reference as HTML to site/
 	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.laws tacit.mechanisms tacit.guarantees tacit.noise tacit.local
+
+notebooks: $(STAMP)  ## write the tutorials as notebooks to site/notebooks/
+	$(PY) tools/make_notebooks.py
 
 clean:  ## remove all files that the targets created
 	rm -rf .venv $(LOWEST) site .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/.data

@@ -13,7 +13,8 @@ from lecture_notes import households
 from lecture_notes.figures import curves
 from lecture_notes.rows import row, tc
 
-FIRST, LAWS, COMPOSITION = "docs/tutorial/first-release.md", "docs/explanation/laws.md", "docs/reference/composition.md"
+ANONYMITY, SURVEY = "docs/tutorial/k-anonymity.md", "docs/tutorial/survey.md"
+LAWS, COMPOSITION = "docs/explanation/laws.md", "docs/reference/composition.md"
 DEFINITIONS, MOMENTS, SQL = "docs/explanation/definitions.md", "docs/explanation/moments.md", "docs/reference/sql.md"
 VOTES = {"Chinese": 12, "Indian": 9, "American": 11}
 
@@ -26,7 +27,7 @@ def variance() -> None:
     assert reals.std**2 == pytest.approx(reals.variance)
 
 
-@row(50, "a count of a disease: 3 + η", FIRST)
+@row(50, "a count of a disease: 3 + η", ANONYMITY)
 def disease() -> None:
     """Check the mean 3 and the law of η over many releases, and that SQL over the microdata has the same count.
 
@@ -72,7 +73,7 @@ def integral() -> None:
     assert all(int(count) == count >= 0 for count in counts)
 
 
-@row(54, "randomized response: p between 1/(1+e^ε) and e^ε/(1+e^ε)", FIRST)
+@row(54, "randomized response: p between 1/(1+e^ε) and e^ε/(1+e^ε)", SURVEY)
 def response() -> None:
     assert [round(tc.RandomizedResponse(epsilon=e).p, 4) for e in (0.5, 1, log(3))] == [0.6225, 0.7311, 0.75]
     assert tc.RandomizedResponse(p=0.75).guarantee.epsilon == pytest.approx(log(3))

@@ -74,8 +74,17 @@ def connect(settings: EngineSettings, spill: Path | None) -> duckdb.DuckDBPyConn
         **({} if settings.memory is None else {"memory_limit": f"{settings.memory}B"}),
     }
     connection = duckdb.connect(":memory:", config=config)
-    connection.execute("SET enable_progress_bar = false")  # a Python prompt or `python -c` would show it on stdout
+    _hide_progress(connection)
     return connection
+
+
+def _hide_progress(connection: duckdb.DuckDBPyConnection) -> None:
+    """Turn the progress bar off, which a Python prompt, `python -c` or a notebook would show.
+
+    In a notebook without ipywidgets it is off, and DuckDB refuses to change it.
+    """
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
+        connection.execute("SET enable_progress_bar = false")
 
 
 def _threads(settings: EngineSettings) -> int | None:
