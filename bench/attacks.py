@@ -42,7 +42,7 @@ LIBRARIES = {
     "pipelinedp": Peer("attack-pipeline-dp", ("pipeline-dp==0.3.1", "python-dp==1.1.5", "pandas", "pyarrow")),
     "smartnoise": Peer("attack-smartnoise", ("smartnoise-sql==1.0.10", "opendp==0.14.2", "pyarrow")),
 }
-SLOW = {"smartnoise": 500, "tacit": 4000}
+SLOW = {"smartnoise": 250, "tacit": 1500}
 """The largest number of runs on each input, for libraries whose queries take long."""
 
 TEXT = """\
