@@ -94,7 +94,8 @@ class Library:
         case = CASES[name]
         other = case.removed if self._neighbours == "add/remove" else case.changed
         made = self._factory(case.kind)(case.on if side == "on" else other, **case.options)
-        return made[0] if case.kind == "failing" else made
+        release: Release = made[0] if case.kind == "failing" else made
+        return release
 
     def _factory(self, kind: str) -> Callable[..., Any]:
         if kind not in self._factories:

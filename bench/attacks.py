@@ -18,7 +18,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, sqrt
 from typing import Any, Self
 
 from attack_cases import CASES, Case
@@ -159,7 +159,7 @@ def attack(worker: Worker, case: Case, most: int) -> Outcome:
 
 def others(worker: Worker) -> tuple[list[str], dict[str, bool | None]]:
     """Return the cells of the attacks by time, forks and failing queries, and which of them succeed."""
-    cells, broken = [worker.name], {}
+    cells, broken = [worker.name], dict[str, bool | None]()
     for name, run in (("time", _time), ("fork", _fork), ("charge", _charge)):
         try:
             cell, broken[name] = run(worker)
@@ -170,7 +170,7 @@ def others(worker: Worker) -> tuple[list[str], dict[str, bool | None]]:
 
 
 def _spread() -> float:
-    return 6.1 * TIMED**-0.5
+    return 6.1 / sqrt(TIMED)
 
 
 def _time(worker: Worker) -> tuple[str, bool]:
@@ -194,7 +194,7 @@ def _charge(worker: Worker) -> tuple[str, bool]:
 def main(names: Sequence[str], most: int) -> None:
     """Attack the libraries and write the section."""
     found: dict[tuple[str, str], Outcome] = {}
-    rows, broken, versions = [], {}, {}
+    rows, broken, versions = list[list[str]](), dict[str, dict[str, bool | None]](), dict[str, str]()
     for name in names:
         try:
             worker = Worker(name)

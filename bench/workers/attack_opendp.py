@@ -72,7 +72,7 @@ def _query(frame: pl.LazyFrame) -> Any:  # noqa: ANN401 - the library has no typ
 def failing(rows: list[int]) -> tuple[Callable[[], float], Callable[[], float]]:
     """Return a sum with a strict cast of texts to integers. One row is not an integer; nothing counts the ε."""
     frame = pl.LazyFrame({"text": ["?" if row == 1 else str(row) for row in rows]})
-    number = pl.col("text").cast(pl.Int64, strict=True).fill_null(0)
+    number: Any = pl.col("text").cast(pl.Int64, strict=True).fill_null(0)  # the library adds `dp` to it
     ask = _query(frame).select(number.dp.sum(bounds=(0, 10))).resolve()
     return lambda: float(ask(frame).collect().item()), lambda: float("nan")
 
