@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=  # the tests start hundreds of processes, whic
 TSC := .venv/typescript/node_modules/typescript/bin/tsc
 NPM_INSTALL := npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=20000
 
-.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages test-release mutants check format bench docs notebooks clean
+.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages test-release mutants check format bench docs notebooks attack-peers clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -116,6 +116,9 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 	$(PY) bench/shell.py
 	$(PY) bench/high_dimensional_marginals.py
 	$(PY) bench/workbench_load.py
+
+attack-peers: $(STAMP)  ## attack other libraries and tacit in the same way; write a section of bench/RESULTS.md
+	$(PY) bench/attacks.py
 
 docs: $(STAMP)  ## write the API reference as HTML to site/
 	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.laws tacit.mechanisms tacit.guarantees tacit.noise tacit.local

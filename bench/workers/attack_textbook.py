@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
 from attack_serve import serve
+from serve import Missing
 
 _RANDOM = np.random.default_rng()
 _SIGMA = sqrt(2 * log(1.25 / 1e-6))
@@ -15,6 +15,8 @@ _SIGMA = sqrt(2 * log(1.25 / 1e-6))
 
 def number(value: float, law: str) -> Callable[[], float]:
     """Return a release of one number: float noise is added to a float."""
+    if law == "snapping":
+        raise Missing("no snapping mechanism")
     if law == "gaussian":
         return lambda: float(value) + float(_RANDOM.normal(0.0, _SIGMA))
     return lambda: _timed_laplace(float(value), 1.0)
@@ -30,13 +32,17 @@ def _timed_laplace(value: float, scale: float) -> float:
     return value + noise
 
 
-def total(rows: list[float], upper: float, *, single: bool = False) -> Callable[[], float]:
-    """Return a release of a sum that is added up row by row, in the type of the rows."""
-    values = np.clip(np.array(rows, dtype=np.float32 if single else None), 0, upper)
+def total(
+    rows: list[float], upper: float, *, lower: float = 0, single: bool = False, ignore_nan: bool = False
+) -> Callable[[], float]:
+    """Return a release of a sum that is added up row by row, in the type of the rows; neighbours change one row."""
+    if ignore_nan:
+        raise Missing("no other sum")
+    values = np.clip(np.array(rows, dtype=np.float32 if single else None), lower, upper)
 
     def release() -> float:
         with np.errstate(all="ignore"):
-            return float(np.add.accumulate(values)[-1]) + float(_RANDOM.laplace(0.0, upper))
+            return float(np.add.accumulate(values)[-1]) + float(_RANDOM.laplace(0.0, upper - lower))
 
     return release
 
@@ -58,7 +64,5 @@ def keys(rows: list[str]) -> Callable[[], list[str]]:
     return lambda: sorted(set(rows))
 
 
-_FACTORIES: dict[str, Callable[..., Any]] = {"number": number, "sum": total, "failing": failing, "keys": keys}
-
 if __name__ == "__main__":
-    serve({"numpy": np.__version__}, **_FACTORIES)
+    serve({"numpy": np.__version__}, number=number, sum=total, failing=failing, keys=keys)
