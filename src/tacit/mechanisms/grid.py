@@ -11,8 +11,8 @@
   triangle inequality; so the whole number Σ(⌊aᵢ⌋ - ⌊bᵢ⌋)² is strictly below (N + √m)². For m = 1, S = N².
 
 **Exactness.** Up to 63 floats are rounded in integers: x = m·2^e with |m| < 2^53, and η = p/q with 2^b ≤ η < 2^(b+1).
-Let E = b - 55. If e < E, then |m·2^E| < 2^53·2^E ≤ η/4, so x may be replaced by m·2^E: both have the index 0. So
-x = M·2^E with M = m·2^max(e-E, 0), and ⌊x/η + ½⌋ = ⌊(2·M·2^E·q + p)/2p⌋, which integers compute exactly. For
+Let E = b - 55. If e < E, then |m·2^E| < 2^53·2^E ≤ η/4, so x may be replaced by m·2^E: both have the index 0. Zero is
+replaced by 2^52·2^E in the same way. So x = M·2^E with M = m·2^max(e-E, 0), and ⌊x/η + ½⌋ = ⌊(2·M·2^E·q + p)/2p⌋, which integers compute exactly. For
 |x| ≤ 2^62·η, |M| is at most 2^118. M + 2^119 and the dividend, to which 2^63 times the divisor is added, have the same
 number of bits for each x up to one or two. So the duration does not depend on the value; a rational of a value such as
 1e-300 would have 1,000 bits more than that of 0. For 64 floats and more, x/η is computed as a sum
@@ -32,7 +32,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, frexp, isqrt
+from math import ceil, floor, frexp, isqrt, ldexp
 
 import numpy as np
 import numpy.typing as npt
@@ -157,12 +157,12 @@ def _nearest_each(x: Floats, step: Fraction) -> Ints:
 def multiple(value: float, lowest: int) -> int:
     """Return M + 2^119, where M·2^lowest is a float m·2^e; all results have 119 or 120 bits if |M| ≤ 2^118.
 
-    If e < lowest, the float is replaced by m·2^lowest, which is below 2^(lowest + 53).
+    If e < lowest, the float is replaced by m·2^lowest, and 0 by 2^52·2^lowest; both are below 2^(lowest + 53).
 
     >>> multiple(0.75, -60) == 2**119 + 3 * 2**58
     True
     """
-    mantissa, exponent = frexp(value)
+    mantissa, exponent = frexp(value + (value == 0) * ldexp(1.0, lowest + 52))
     return (int(mantissa * _EXACT) << max(exponent - 53 - lowest, 0)) + (1 << _WIDTH)
 
 

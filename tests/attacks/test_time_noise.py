@@ -1,0 +1,109 @@
+"""The duration of a release against its noise: a large noise must not take longer than a small one.
+
+The number of instructions stands for the duration, so no load of the machine can fail a test. NumPy's share of the work
+has arrays of public sizes. `tests/mechanisms/test_additive.py` has the same by the clock, and `tests/noise` shows that
+each draw takes the same number of random bytes.
+
+**The statistic** is Spearman's correlation of the number of instructions with |noise| over 600 releases. Under
+independence its standard deviation is 1/√599, so 0.3 is 7.3 deviations: a false alarm has probability below 1e-12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import gcd
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+import tacit as tc
+from attacks.bytecodes import counted, never_refill
+from attacks.references import CountedGeometric
+
+RUNS, FAR = 600, 0.3
+
+ONE_ROUND: dict[str, Callable[[], float]] = {
+    "Laplace": lambda m=tc.Laplace(sensitivity=1, epsilon=0.1): m.release(0),
+    "Laplace of a large scale": lambda m=tc.Laplace(sensitivity=1, epsilon=1e-9): m.release(0),
+    "Laplace of reals": lambda m=tc.Laplace(sensitivity=1.0, epsilon=0.1): m.release(0.3),
+    "RandomizedResponse": lambda m=tc.RandomizedResponse(epsilon=1): m.release(True),  # noqa: FBT003 - an answer
+    "Exponential": lambda m=tc.Exponential(sensitivity=1, epsilon=0.1): m.choose(range(20)),
+    "PermuteAndFlip": lambda m=tc.PermuteAndFlip(sensitivity=1, epsilon=0.1): m.choose(range(20)),
+    "NoisyMax": lambda m=tc.NoisyMax(sensitivity=1, epsilon=0.1): m.choose(range(20)),
+}
+REJECTING: dict[str, Callable[[], float]] = {
+    "Gaussian": lambda m=tc.Gaussian(sensitivity=1, sigma=30): m.release(0),
+    "Gaussian of reals": lambda m=tc.Gaussian(sensitivity=1.0, sigma=30): m.release(0.3),
+}
+
+
+def trial(release: Callable[[], float]) -> tuple[list[int], list[float]]:
+    """Return the instructions and the sizes of many releases."""
+    for _ in range(5):
+        release()  # what runs once: imports and tables
+    pairs = [counted(release) for _ in range(RUNS)]
+    return [steps for steps, _ in pairs], [abs(float(output)) for _, output in pairs]
+
+
+def correlation(steps: Sequence[int], sizes: Sequence[float]) -> float:
+    """Return Spearman's correlation; it is 0 if all numbers of instructions are equal."""
+    return 0.0 if len(set(steps)) == 1 else abs(float(spearmanr(steps, sizes).statistic))
+
+
+@pytest.mark.parametrize("name", ONE_ROUND)
+def test_every_release_takes_the_same_instructions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tie of 64 bits takes more, with a probability below 2^-39."""
+    never_refill(monkeypatch)
+    steps, sizes = trial(ONE_ROUND[name])
+    assert len(set(steps)) == 1
+    assert len(set(sizes)) > 1
+
+
+@pytest.mark.parametrize("name", REJECTING)
+def test_the_rounds_of_a_gaussian_draw_tell_nothing_of_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rejected proposal is followed by a fresh one: the number of rounds is independent of what is accepted."""
+    never_refill(monkeypatch)
+    steps, sizes = trial(REJECTING[name])
+    assert correlation(steps, sizes) < FAR
+
+
+def test_coins_that_are_counted_tell_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    never_refill(monkeypatch)
+    steps, sizes = trial(lambda bad=CountedGeometric(10): bad.release(0))  # type: ignore[misc]  # a default
+    assert len(set(steps)) > 1
+    assert correlation(steps, sizes) > FAR
+
+
+def parity_of(release: Callable[[int], int]) -> Callable[[tuple[int, int]], int]:
+    """Return the attack: the parity of output plus coins, where a coin is the common step of all durations."""
+    seen = sorted({counted(lambda: release(0))[0] for _ in range(300)})
+    coin = gcd(*(each - seen[0] for each in seen)) or 1
+    return lambda pair: (pair[1] + (pair[0] - seen[0]) // coin) % 2
+
+
+def test_the_duration_and_the_output_together_tell_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise of c heads minus d heads has the parity of c + d, which the duration tells; the output has the rest."""
+    never_refill(monkeypatch)
+    bad, fair = CountedGeometric(10), tc.Laplace(sensitivity=1, epsilon=0.1)
+    verdicts = []
+    for m in (bad, fair):
+        report = tc.audit(
+            lambda value, m=m: counted(lambda: m.release(value)),  # type: ignore[misc]  # a default
+            *(0, 1),
+            epsilon=0.1,
+            features=parity_of(m.release),
+            samples=2000,
+            confidence=1 - 1e-12,
+            seed=1,
+        )
+        verdicts.append(report.verdict)
+    assert verdicts == ["violates", "no violation found"]
+
+
+@pytest.mark.long
+def test_an_audit_with_a_clock_finds_nothing() -> None:
+    """The values are neighbours, so an output with its duration must be as private as the output alone."""
+    m = tc.Laplace(sensitivity=1, epsilon=1)
+    report = tc.audit(m.release, 0, 1, epsilon=1, time=True, samples=50_000, confidence=1 - 1e-12, seed=1)
+    assert report.verdict == "no violation found"
