@@ -185,7 +185,7 @@ def test_text_that_is_not_unicode_fails_with_a_constant_text_and_a_charge() -> N
 
 def test_a_file_with_broken_values_says_nothing_of_them(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
-    file.write_bytes(b"person,s\n1," + CANARY.encode() + b"\n2,\xff\xfe" + CANARY.encode() + b"\n3,\"" + CANARY.encode())
+    file.write_bytes(b"person,s\n1," + CANARY.encode() + b"\n2,\xff\xfe" + CANARY.encode() + b'\n3,"' + CANARY.encode())
     try:
         with tc.open(file, unit="person", max_groups=1, max_rows=1, budget=tc.PureDP(epsilon=9)) as db:
             db.sql("SELECT count(DISTINCT s) AS n FROM t", epsilon=1)

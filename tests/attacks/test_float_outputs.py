@@ -49,9 +49,7 @@ def test_the_number_of_digits_tells_nothing() -> None:
     pair = (337.0, 337.123456)
     m = tc.Laplace(sensitivity=1.0, epsilon=1)
     fair = tc.audit(m.release, *pair, epsilon=1, features=digits, samples=8000, confidence=SURE, seed=1)
-    bad = tc.audit(
-        RoundedNoise(1.0).release, *pair, epsilon=1, features=digits, samples=8000, confidence=SURE, seed=1
-    )
+    bad = tc.audit(RoundedNoise(1.0).release, *pair, epsilon=1, features=digits, samples=8000, confidence=SURE, seed=1)
     assert (fair.verdict, bad.verdict) == ("no violation found", "violates")
 
 

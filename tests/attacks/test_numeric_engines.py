@@ -43,7 +43,9 @@ ON_POSTGRES: list[tuple[str, Bounds, list[str | None]]] = [
 ]
 
 
-@pytest.mark.parametrize(("type_name", "bounds", "texts"), ON_POSTGRES, ids=lambda each: each if isinstance(each, str) else "")
+@pytest.mark.parametrize(
+    ("type_name", "bounds", "texts"), ON_POSTGRES, ids=lambda each: each if isinstance(each, str) else ""
+)
 def test_no_row_of_postgresql_moves_an_answer_beyond_its_noise(
     place: Database, type_name: str, bounds: Bounds, texts: list[str | None]
 ) -> None:

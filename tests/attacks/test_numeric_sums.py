@@ -109,7 +109,7 @@ def test_the_order_of_rows_changes_nothing() -> None:
     orders = list(permutations(CANCELLING))
     assert len({float(np.add.accumulate(np.array(order))[-1]) for order in orders}) > 3
     plan = plan_of("SELECT sum(x) AS s, avg(x) AS a FROM t", (-1e16, 1e16))
-    first, *others = ([measured(plan, pa.array(order)) for order in orders[::12]])
+    first, *others = [measured(plan, pa.array(order)) for order in orders[::12]]
     assert all(other == first for other in others)
 
 
