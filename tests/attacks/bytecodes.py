@@ -1,4 +1,4 @@
-"""The duration of a call without a clock: how many instructions of Python it runs. The load of the machine is no part."""
+"""The duration of a call without a clock: the number of Python's instructions, which no load of the machine changes."""
 
 from __future__ import annotations
 

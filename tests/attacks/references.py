@@ -3,6 +3,7 @@
 They draw from seeded generators, so a test of an attack's power gives the same result in each run.
 """
 
+# ruff: noqa: S311 - these are known to be bad
 from __future__ import annotations
 
 import math

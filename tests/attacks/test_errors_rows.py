@@ -5,6 +5,7 @@ patterns, huge texts. The textbook runs the query and charges the answer; its er
 costs nothing. tacit's outcome must be the same on both tables: an answer of the same shape for the same charge, or the
 same refusal with the same text. `tests/contract/test_rows.py` compares every function with its definition.
 """
+# ruff: noqa: DTZ001 - local times
 
 from __future__ import annotations
 
@@ -19,44 +20,125 @@ import tacit as tc
 from attacks.references import TextbookDatabase
 from postgres_server import database
 from tacit.database import Database
+from tacit.query.expressions import Kind
 
 CANARY = "Semmelweis"
 MOST = 2**63 - 1
-PLAIN = {
-    "person": 1, "a": 3, "b": 2, "x": 1.5, "y": 2.5, "s": "12", "day": "2024-02-29", "flag": "true", "pattern": "a",
-    "d": date(2024, 2, 29), "t": datetime(2024, 2, 29, 12),  # noqa: DTZ001 - local times
-}  # fmt: skip
-HOSTILE = [
-    {"a": -MOST - 1, "b": -1}, {"a": MOST, "b": MOST}, {"a": 300, "b": 0}, {"x": -1.0, "y": 0.5}, {"x": 1e308, "y": 1e308},
-    {"x": float("nan")}, {"x": float("inf"), "y": 0.0}, {"s": CANARY}, {"s": "9" * 400}, {"s": "1e999"}, {"day": CANARY},
-    {"day": "2024-02-30"}, {"flag": CANARY}, {"pattern": "("}, {"d": date(9999, 12, 31), "t": datetime(9999, 12, 31)},  # noqa: DTZ001
-    {"d": date(1, 1, 1), "a": -MOST}, {"s": "x" * 10**6}, {"s": "\U0010ffff" * 1000},
-]  # fmt: skip
+PLAIN: dict[str, object] = {
+    "person": 1,
+    "a": 3,
+    "b": 2,
+    "x": 1.5,
+    "y": 2.5,
+    "s": "12",
+    "day": "2024-02-29",
+    "flag": "true",
+    "pattern": "a",
+    "d": date(2024, 2, 29),
+    "t": datetime(2024, 2, 29, 12),
+}
+HOSTILE: list[dict[str, object]] = [
+    {"a": -MOST - 1, "b": -1},
+    {"a": MOST, "b": MOST},
+    {"a": 300, "b": 0},
+    {"x": -1.0, "y": 0.5},
+    {"x": 1e308, "y": 1e308},
+    {"x": float("nan")},
+    {"x": float("inf"), "y": 0.0},
+    {"s": CANARY},
+    {"s": "9" * 400},
+    {"s": "1e999"},
+    {"day": CANARY},
+    {"day": "2024-02-30"},
+    {"flag": CANARY},
+    {"pattern": "("},
+    {"d": date(9999, 12, 31), "t": datetime(9999, 12, 31)},
+    {"d": date(1, 1, 1), "a": -MOST},
+    {"s": "x" * 10**6},
+    {"s": "\U0010ffff" * 1000},
+]
 TYPES = {
-    "person": pa.int64(), "a": pa.int64(), "b": pa.int64(), "x": pa.float64(), "y": pa.float64(), "s": pa.string(),
-    "day": pa.string(), "flag": pa.string(), "pattern": pa.string(), "d": pa.date32(), "t": pa.timestamp("us"),
-}  # fmt: skip
+    "person": pa.int64(),
+    "a": pa.int64(),
+    "b": pa.int64(),
+    "x": pa.float64(),
+    "y": pa.float64(),
+    "s": pa.string(),
+    "day": pa.string(),
+    "flag": pa.string(),
+    "pattern": pa.string(),
+    "d": pa.date32(),
+    "t": pa.timestamp("us"),
+}
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("person", "a", "b"), "integer"),
+    **dict.fromkeys(("x", "y"), "real"),
+    **dict.fromkeys(("s", "day", "flag", "pattern"), "text"),
+    "d": "date",
+    "t": "timestamp",
+}
 EVERYBODY = [{**PLAIN, "person": person} for person in range(40)]
 WITH_HER = [*EVERYBODY, *({**PLAIN, "person": 41, **row} for row in HOSTILE)]
 
 FAILS = [
-    "CAST(s AS BIGINT) > 0", "CAST(s AS DOUBLE) > 0", "CAST(day AS DATE) > d", "CAST(day AS TIMESTAMP) > t",
-    "CAST(flag AS BOOLEAN)", "a * b > 0", "a + b > 0", "a - b > 0", "abs(a) > 0", "a // b > 0",
-    "CAST(x AS BIGINT) > 0", "CAST(x * 1e6 AS INTEGER) > 0",
-    "CAST(a AS TINYINT) > 0", "CAST(a AS SMALLINT) > 0", "d + CAST(a AS INTEGER) > d", "t + INTERVAL (a) HOUR > t",
-    "d + INTERVAL (b) YEAR > d", "regexp_matches(s, pattern)", "make_date(a, 1, 1) > d", "strptime(day, '%Y-%m-%d') > t",
-    "chr(CAST(a AS INTEGER)) > 'a'", "factorial(CAST(a AS INTEGER)) > 1",
-]  # fmt: skip
+    "CAST(s AS BIGINT) > 0",
+    "CAST(s AS DOUBLE) > 0",
+    "CAST(day AS DATE) > d",
+    "CAST(day AS TIMESTAMP) > t",
+    "CAST(flag AS BOOLEAN)",
+    "a * b > 0",
+    "a + b > 0",
+    "a - b > 0",
+    "abs(a) > 0",
+    "a // b > 0",
+    "CAST(x AS BIGINT) > 0",
+    "CAST(x * 1e6 AS INTEGER) > 0",
+    "CAST(a AS TINYINT) > 0",
+    "CAST(a AS SMALLINT) > 0",
+    "d + CAST(a AS INTEGER) > d",
+    "t + INTERVAL (a) HOUR > t",
+    "d + INTERVAL (b) YEAR > d",
+    "regexp_matches(s, pattern)",
+    "make_date(a, 1, 1) > d",
+    "strptime(day, '%Y-%m-%d') > t",
+    "chr(CAST(a AS INTEGER)) > 'a'",
+    "factorial(CAST(a AS INTEGER)) > 1",
+]
 """Conditions with which DuckDB's own SQL fails on a row of hers."""
 
 TOTAL = [
-    *FAILS, "-a > 0", "ln(x) > 0", "sqrt(x) > 0", "CAST(s AS UUID) IS NULL", "error(s) IS NULL", "a % b > 0", "b % a > 0", "a / b > 0", "x / y > 0", "x % y > 0", "power(x, y) > 0", "exp(x) > 0",
-    "round(x, 3) > 0", "s || s || s <> ''", "upper(s) > lower(s)", "replace(s, '9', '999') <> ''", "length(s) * a > 0",
-    "s LIKE '%S_m%'", "left(s, 3) = 'Sem'", "date_trunc('month', t) > d", "date_diff('microsecond', t, d) > 0",
-    "last_day(d) > d", "strftime(t, '%Y-%m') > '2024'", "extract(epoch FROM t) * a > 0", "coalesce(x, a) > 0",
-    "CASE WHEN person = 41 THEN CAST(s AS BIGINT) ELSE 0 END IS NULL", "least(a, x, b) > 0", "yearweek(d) > 0",
-    "CASE WHEN a / b > 0 THEN ln(x) ELSE sqrt(x) END > 0", "a BETWEEN b AND CAST(s AS BIGINT)",
-]  # fmt: skip
+    *FAILS,
+    "-a > 0",
+    "ln(x) > 0",
+    "sqrt(x) > 0",
+    "CAST(s AS UUID) IS NULL",
+    "error(s) IS NULL",
+    "a % b > 0",
+    "b % a > 0",
+    "a / b > 0",
+    "x / y > 0",
+    "x % y > 0",
+    "power(x, y) > 0",
+    "exp(x) > 0",
+    "round(x, 3) > 0",
+    "s || s || s <> ''",
+    "upper(s) > lower(s)",
+    "replace(s, '9', '999') <> ''",
+    "length(s) * a > 0",
+    "s LIKE '%S_m%'",
+    "left(s, 3) = 'Sem'",
+    "date_trunc('month', t) > d",
+    "date_diff('microsecond', t, d) > 0",
+    "last_day(d) > d",
+    "strftime(t, '%Y-%m') > '2024'",
+    "extract(epoch FROM t) * a > 0",
+    "coalesce(x, a) > 0",
+    "CASE WHEN person = 41 THEN CAST(s AS BIGINT) ELSE 0 END IS NULL",
+    "least(a, x, b) > 0",
+    "yearweek(d) > 0",
+    "CASE WHEN a / b > 0 THEN ln(x) ELSE sqrt(x) END > 0",
+    "a BETWEEN b AND CAST(s AS BIGINT)",
+]
 
 
 def table(rows: list[dict[str, object]]) -> pa.Table:
@@ -184,11 +266,18 @@ def test_her_rows_change_no_outcome_on_postgresql() -> None:
     with database() as place:
         opened_tables = []
         for name, some in (("without", EVERYBODY), ("with_her", rows)):
-            kinds = dict.fromkeys(TYPES, "text") | {"person": "integer", "a": "integer", "b": "integer", "x": "real"}
-            place.fill(name, {**kinds, "y": "real", "d": "date", "t": "timestamp"}, some)  # type: ignore[arg-type]
-            limits = {"unit": "person", "max_groups": 2, "max_rows": 3}
-            budget = tc.ApproxDP(epsilon=10**9, delta=0.1)
-            opened_tables.append(tc.open(place.reader, table=name, name="t", budget=budget, **limits))  # type: ignore[arg-type]
+            place.fill(name, KINDS, some)  # type: ignore[arg-type]  # rows of values
+            opened_tables.append(
+                tc.open(
+                    place.reader,
+                    table=name,
+                    name="t",
+                    unit="person",
+                    max_groups=2,
+                    max_rows=3,
+                    budget=tc.ApproxDP(epsilon=10**9, delta=0.1),
+                )
+            )
         answered = [each for each in TOTAL if is_supported(opened_tables[0], FORMS["a value"].replace("{}", each))]
         assert len(answered) > 30
         for first in range(0, len(answered), 10):

@@ -9,6 +9,7 @@ import logging
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,10 +25,13 @@ CANARY = "Semmelweis"
 NUMBER = 81_549_300_613
 LONE = "\ud800" + CANARY
 
+MIXED: Any = [1.0, CANARY]
+NUMBER_AND_TEXT: Any = [NUMBER, "x"]
+
 RAISED: dict[str, Callable[[], object]] = {
     "Laplace, text": lambda: tc.Laplace(sensitivity=1.0, epsilon=1).release(CANARY),
-    "Laplace, texts": lambda: tc.Laplace(sensitivity=1.0, epsilon=1).release([1.0, CANARY]),
-    "Laplace, a number among texts": lambda: tc.Laplace(sensitivity=1, epsilon=1).release([NUMBER, "x"]),
+    "Laplace, texts": lambda: tc.Laplace(sensitivity=1.0, epsilon=1).release(MIXED),
+    "Laplace, a number among texts": lambda: tc.Laplace(sensitivity=1, epsilon=1).release(NUMBER_AND_TEXT),
     "Laplace, a float for an integer": lambda: tc.Laplace(sensitivity=1, epsilon=1).release(NUMBER + 0.5),
     "Laplace, too large": lambda: tc.Laplace(sensitivity=1.0, epsilon=1).release(NUMBER * 1e30),
     "Laplace, integers too large": lambda: tc.Laplace(sensitivity=1, epsilon=1).release([NUMBER, 2**70]),
@@ -35,11 +39,13 @@ RAISED: dict[str, Callable[[], object]] = {
     "Laplace, another length": lambda: tc.Laplace(sensitivity=1.0, epsilon=1, outputs=3).release([float(NUMBER)] * 2),
     "Gaussian, ragged": lambda: tc.Gaussian(sensitivity=1, sigma=1).release([[NUMBER], [1, 2]]),
     "Exponential, NaN": lambda: tc.Exponential(sensitivity=1, epsilon=1).choose({CANARY: np.nan}),
-    "Exponential, a candidate twice": lambda: tc.Exponential(sensitivity=1, epsilon=1).choose([(CANARY, 1), (CANARY, 2)]),
+    "Exponential, a candidate twice": lambda: tc.Exponential(sensitivity=1, epsilon=1).choose(
+        [(CANARY, 1), (CANARY, 2)]
+    ),
     "NoisyMax, too large": lambda: tc.NoisyMax(sensitivity=1.0, epsilon=1).choose([NUMBER * 1e30, 1.0]),
     "AboveThreshold": lambda: tc.AboveThreshold(sensitivity=1, epsilon=1, threshold=1).query(NUMBER + 0.5),
     "RandomizedResponse": lambda: tc.RandomizedResponse(epsilon=1).release([CANARY, CANARY]),
-    "SmoothMedian": lambda: tc.SmoothMedian(bounds=(0, 1), epsilon=1, delta=1e-6).release([1.0, CANARY]),
+    "SmoothMedian": lambda: tc.SmoothMedian(bounds=(0, 1), epsilon=1, delta=1e-6).release(MIXED),
     "mean of texts": lambda: tc.mean([CANARY, "2"], bounds=(0, 1), epsilon=1),
     "sum of a mixture": lambda: tc.sum([1, CANARY], bounds=(0, 1), epsilon=1),
     "count of a mixture": lambda: tc.histogram([1, CANARY, 2.5], bins=[0, 1], epsilon=1),
@@ -48,7 +54,7 @@ RAISED: dict[str, Callable[[], object]] = {
     "a frame of objects": lambda: tc.open(
         pd.DataFrame({"x": [1, CANARY, {NUMBER: 2}]}), unit=tc.ROW, budget=tc.PureDP(epsilon=1)
     ).sql("SELECT sum(x) AS s FROM data", epsilon=1),
-}  # fmt: skip
+}
 
 
 def told(error: BaseException) -> str:
@@ -73,11 +79,12 @@ def holds_canary(text: str) -> bool:
 def test_no_error_repeats_a_value(name: str, caplog: pytest.LogCaptureFixture) -> None:
     """A refused value is data. Some of these calls are not refused, and then they have no error."""
     caplog.set_level(logging.DEBUG)
+    text = ""
     try:
         RAISED[name]()
     except tc.TacitError as error:
-        assert not holds_canary(told(error))
-    assert not holds_canary(caplog.text)
+        text = told(error)
+    assert not holds_canary(text + caplog.text)
 
 
 def test_most_of_these_calls_are_refused() -> None:
@@ -186,8 +193,10 @@ def test_text_that_is_not_unicode_fails_with_a_constant_text_and_a_charge() -> N
 def test_a_file_with_broken_values_says_nothing_of_them(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_bytes(b"person,s\n1," + CANARY.encode() + b"\n2,\xff\xfe" + CANARY.encode() + b'\n3,"' + CANARY.encode())
+    text = ""
     try:
         with tc.open(file, unit="person", max_groups=1, max_rows=1, budget=tc.PureDP(epsilon=9)) as db:
             db.sql("SELECT count(DISTINCT s) AS n FROM t", epsilon=1)
     except tc.TacitError as error:
-        assert not holds_canary(told(error))
+        text = told(error)
+    assert not holds_canary(text)

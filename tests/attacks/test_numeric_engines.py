@@ -1,4 +1,4 @@
-"""The sums of PostgreSQL and Spark under the attacks of `test_numeric_sums`: poison, order, and numbers beyond a double."""
+"""Sums of PostgreSQL and Spark under the attacks of `test_numeric_sums`: poison, order, numbers beyond a double."""
 
 from __future__ import annotations
 

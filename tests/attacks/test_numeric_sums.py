@@ -12,7 +12,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pyarrow as pa
@@ -153,7 +153,7 @@ def test_integers_do_not_wrap(values: list[int]) -> None:
     plan = plan_of("SELECT sum(x) AS s FROM t", (-most, most), "integer")
     assert sum_of(plan, pa.array(values)) == sum(map(int, clipped))
     assert oversteps(plan, measured(plan, pa.array(values)), measured(plan, pa.array(values[1:]))) == []
-    assert max(abs(one - other) for one, other in zip(moved, moved[1:], strict=False)) > most or len(set(values)) > 1
+    assert max(abs(one - other) for one, other in pairwise(moved)) > most or len(set(values)) > 1
 
 
 WIDE = [Decimal("1e37"), Decimal("-1e37"), Decimal(2**64), Decimal(0), Decimal("1e37")]

@@ -3,6 +3,7 @@
 The textbook runs the text of a query and adds noise to numbers. `tests/query/sql` has the refusals with their hints,
 `tests/query/sql/test_outer_query.py` and `tests/engines/duckdb/test_sandbox.py` those of queries over released values.
 """
+# ruff: noqa: S608 - queries are text
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ SHOWN = {
     "EXCEPT": "SELECT name FROM t EXCEPT SELECT 'a'",
     "a join with released values": f"SELECT q.n, t.name FROM {COUNTS} AS q JOIN t ON t.g = q.g",
     "LATERAL": f"SELECT q.g, r.name FROM {COUNTS} AS q, LATERAL (SELECT name FROM t WHERE t.g = q.g) AS r",
-    "a recursive CTE": "WITH RECURSIVE r(i, name) AS (SELECT 40, name FROM t WHERE u = 40 UNION SELECT i - 1, name FROM r "
+    "a recursive CTE": "WITH RECURSIVE r(i, name) AS (SELECT 40, name FROM t WHERE u = 40 UNION SELECT i - 1, name "
+    "FROM r "
     "WHERE i > 39) SELECT * FROM r",
     "a CTE": "WITH q AS (SELECT name FROM t WHERE u = 40) SELECT name FROM q",
     "unnest": "SELECT unnest(list(name)) FROM t",
@@ -93,7 +95,7 @@ SYSTEM = {
     "the catalog": "SELECT * FROM information_schema.columns",
     "sqlite_master": "SELECT * FROM sqlite_master",
     "a file": "SELECT * FROM read_text('/etc/hostname')",
-    "a file of lines": "SELECT * FROM read_csv('/etc/passwd', header = false, delim = ':', columns = {'a': 'VARCHAR'}, ignore_errors = true)",
+    "a file of lines": "SELECT * FROM read_csv('/etc/passwd', header = false, delim = ':', ignore_errors = true)",
     "a file by name": "SELECT * FROM '/etc/passwd.csv'",
     "a glob": "SELECT * FROM glob('/etc/host*')",
     "a setting": "SELECT current_setting('threads')",
@@ -136,7 +138,7 @@ ROWS_OF_OTHERS = {
     "a subquery in SELECT": "SELECT sum((SELECT max(b.x) FROM t AS b)) FROM t",
     "a subquery in HAVING": "SELECT g, count(*) FROM t GROUP BY g HAVING max(x) > (SELECT avg(x) FROM t)",
     "a subquery in ORDER BY": "SELECT g, count(*) FROM t GROUP BY g ORDER BY (SELECT max(x) FROM t)",
-    "a subquery in LIMIT": "SELECT g, count(*) FROM t GROUP BY g LIMIT (SELECT count(*) FROM t WHERE name = 'Semmelweis')",
+    "a subquery in LIMIT": "SELECT g, count(*) FROM t GROUP BY g LIMIT (SELECT count(*) FROM t WHERE u = 40)",
     "a window in WHERE": "SELECT count(*) FROM (SELECT max(x) OVER () AS m FROM t) AS q WHERE m > 900000",
     "rank": "SELECT count(*) FROM (SELECT rank() OVER (ORDER BY x DESC) AS r, u FROM t) AS q WHERE r = 1",
     "LIMIT inside": "SELECT sum(x) FROM (SELECT x FROM t ORDER BY x DESC LIMIT 1) AS q",
@@ -198,11 +200,11 @@ def test_the_textbook_shows_the_name(textbook: TextbookDatabase, name: str) -> N
     assert CANARY in repr(rows)
 
 
-def test_the_textbook_runs_what_the_system_offers(textbook: TextbookDatabase) -> None:
+def test_the_textbook_runs_what_the_system_offers() -> None:
     answered = set()
     for name, sql in SYSTEM.items():
         try:
-            textbook.connection.execute(sql).fetchall()
+            TextbookDatabase(ROWS).connection.execute(sql).fetchall()
         except duckdb.Error:
             continue
         answered.add(name)
@@ -227,12 +229,12 @@ ON_POSTGRES = [
     "SELECT max(t::text) FROM t WHERE u = 40",
     "SELECT max(row_to_json(t)::text) FROM t WHERE u = 40",
     "SELECT name FROM ONLY t",
-    "SELECT max(name COLLATE \"C\") FROM t WHERE u = 40",
+    'SELECT max(name COLLATE "C") FROM t WHERE u = 40',
     "SELECT json_agg(t)::text FROM t",
     "SELECT (array_agg(name ORDER BY x DESC))[1] FROM t",
     "SELECT most_common_vals::text FROM pg_stats WHERE tablename = 't' UNION SELECT name FROM t",
     "SELECT DISTINCT ON (g) name FROM t ORDER BY g, x DESC",
-]  # fmt: skip
+]
 OF_THE_SERVER = [
     "SELECT query_to_xml('SELECT name FROM t', true, false, '')::text",
     "SELECT table_to_xml('t', true, false, '')::text",
@@ -256,7 +258,7 @@ OF_THE_SERVER = [
     "LISTEN x",
     "VACUUM t",
     "EXPLAIN (ANALYZE) SELECT count(*) FROM t",
-]  # fmt: skip
+]
 
 
 def test_tricks_on_postgresql_are_refused_and_work_without_tacit() -> None:

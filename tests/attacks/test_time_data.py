@@ -1,11 +1,11 @@
 """The duration of a release against the value that goes in: a tiny value must take as long as zero.
 
-A float becomes a grid index in exact arithmetic. As a rational, 1e-300 has 1,000 bits more than 0, so its duration tells
-which of the two it was. tacit computes with integers of one size. Instructions and sizes of integers are counted, so no
-load of the machine can fail a test; the audit with a clock is in the long run.
+A float becomes a grid index in exact arithmetic. As a rational, 1e-300 has 1,000 bits more than 0, so its duration
+tells which of the two it was. tacit computes with integers of one size. Instructions and sizes of integers are counted,
+so no load of the machine can fail a test; the audit with a clock is in the long run.
 
-The duration of a query depends on the number of rows and more: see the known weaknesses. `tests/query/sql/test_row_work.py`
-bounds the work of one row.
+The duration of a query depends on the number of rows and more: see the known weaknesses.
+`tests/query/sql/test_row_work.py` bounds the work of one row.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,15 +27,16 @@ SURE = 1 - 1e-12
 VALUES = [0.0, -0.0, 0.3, -0.5, 1.0, 5e-324, -5e-324, 2.0**-1022, 1e-300, 1e-17, 2.0**-21, 1e9 + 1 / 3, -(2.0**36)]
 SCORES = [[0.0, 0.0, 0.0], [0.0, 1.0, 2.0], [1e-300, 1 / 3, 5.0], [5e-324, -5e-324, 1e6]]
 
+VECTOR = tc.Laplace(sensitivity=1.0, epsilon=0.1, outputs=20)
 RELEASES: dict[str, Callable[[float], object]] = {
-    "Laplace": lambda x, m=tc.Laplace(sensitivity=1.0, epsilon=0.1): m.release(x),
-    "Laplace vector": lambda x, m=tc.Laplace(sensitivity=1.0, epsilon=0.1, outputs=20): m.release([x] * 20),
+    "Laplace": tc.Laplace(sensitivity=1.0, epsilon=0.1).release,
+    "Laplace vector": lambda x: VECTOR.release([x] * 20),
     "AboveThreshold": lambda x: tc.AboveThreshold(sensitivity=1.0, epsilon=0.1, threshold=10**6).query(x),
 }
 CHOICES: dict[str, Callable[[list[float]], object]] = {
-    "Exponential": lambda x, m=tc.Exponential(sensitivity=1.0, epsilon=0.1): m.choose(x),
-    "PermuteAndFlip": lambda x, m=tc.PermuteAndFlip(sensitivity=1.0, epsilon=0.1): m.choose(x),
-    "NoisyMax": lambda x, m=tc.NoisyMax(sensitivity=1.0, epsilon=0.1): m.choose(x),
+    "Exponential": tc.Exponential(sensitivity=1.0, epsilon=0.1).choose,
+    "PermuteAndFlip": tc.PermuteAndFlip(sensitivity=1.0, epsilon=0.1).choose,
+    "NoisyMax": tc.NoisyMax(sensitivity=1.0, epsilon=0.1).choose,
 }
 
 
@@ -48,14 +50,14 @@ def different(release: Callable[[], object]) -> set[int]:
 @pytest.mark.parametrize("name", RELEASES)
 def test_every_value_takes_the_same_instructions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     never_refill(monkeypatch)
-    steps = [different(lambda value=value: RELEASES[name](value)) for value in VALUES]  # type: ignore[misc]  # a default
+    steps = [different(partial(RELEASES[name], value)) for value in VALUES]
     assert len(set().union(*steps)) == 1
 
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_all_scores_take_the_same_instructions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     never_refill(monkeypatch)
-    steps = [different(lambda scores=scores: CHOICES[name](scores)) for scores in SCORES]  # type: ignore[misc]  # a default
+    steps = [different(partial(CHOICES[name], scores)) for scores in SCORES]
     assert len(set().union(*steps)) == 1
 
 
@@ -65,7 +67,7 @@ def clamped_median(value: float) -> float:
 
 
 def test_a_branch_on_the_value_is_seen() -> None:
-    steps = [different(lambda value=value: clamped_median(value)) for value in (0.5, 1.5)]  # type: ignore[misc]  # a default
+    steps = [different(partial(clamped_median, value)) for value in (0.5, 1.5)]
     assert steps[0] != steps[1]
 
 

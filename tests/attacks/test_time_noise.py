@@ -11,9 +11,10 @@ independence its standard deviation is 1/√599, so 0.3 is 7.3 deviations: a fal
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import gcd
+from typing import Any
 
-import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
@@ -23,27 +24,31 @@ from attacks.references import CountedGeometric
 
 RUNS, FAR = 600, 0.3
 
-ONE_ROUND: dict[str, Callable[[], float]] = {
-    "Laplace": lambda m=tc.Laplace(sensitivity=1, epsilon=0.1): m.release(0),
-    "Laplace of a large scale": lambda m=tc.Laplace(sensitivity=1, epsilon=1e-9): m.release(0),
-    "Laplace of reals": lambda m=tc.Laplace(sensitivity=1.0, epsilon=0.1): m.release(0.3),
-    "RandomizedResponse": lambda m=tc.RandomizedResponse(epsilon=1): m.release(True),  # noqa: FBT003 - an answer
-    "Exponential": lambda m=tc.Exponential(sensitivity=1, epsilon=0.1): m.choose(range(20)),
-    "PermuteAndFlip": lambda m=tc.PermuteAndFlip(sensitivity=1, epsilon=0.1): m.choose(range(20)),
-    "NoisyMax": lambda m=tc.NoisyMax(sensitivity=1, epsilon=0.1): m.choose(range(20)),
+ONE_ROUND: dict[str, Callable[[], object]] = {
+    "Laplace": partial(tc.Laplace(sensitivity=1, epsilon=0.1).release, 0),
+    "Laplace of a large scale": partial(tc.Laplace(sensitivity=1, epsilon=1e-9).release, 0),
+    "Laplace of reals": partial(tc.Laplace(sensitivity=1.0, epsilon=0.1).release, 0.3),
+    "RandomizedResponse": partial(tc.RandomizedResponse(epsilon=1).release, True),  # noqa: FBT003 - an answer
+    "Exponential": partial(tc.Exponential(sensitivity=1, epsilon=0.1).choose, range(20)),
+    "PermuteAndFlip": partial(tc.PermuteAndFlip(sensitivity=1, epsilon=0.1).choose, range(20)),
+    "NoisyMax": partial(tc.NoisyMax(sensitivity=1, epsilon=0.1).choose, range(20)),
 }
-REJECTING: dict[str, Callable[[], float]] = {
-    "Gaussian": lambda m=tc.Gaussian(sensitivity=1, sigma=30): m.release(0),
-    "Gaussian of reals": lambda m=tc.Gaussian(sensitivity=1.0, sigma=30): m.release(0.3),
+REJECTING: dict[str, Callable[[], object]] = {
+    "Gaussian": partial(tc.Gaussian(sensitivity=1, sigma=30).release, 0),
+    "Gaussian of reals": partial(tc.Gaussian(sensitivity=1.0, sigma=30).release, 0.3),
 }
 
 
-def trial(release: Callable[[], float]) -> tuple[list[int], list[float]]:
+def size_of(output: Any) -> float:  # noqa: ANN401 - a number, or an answer
+    return abs(float(output))
+
+
+def trial(release: Callable[[], object]) -> tuple[list[int], list[float]]:
     """Return the instructions and the sizes of many releases."""
     for _ in range(5):
         release()  # what runs once: imports and tables
     pairs = [counted(release) for _ in range(RUNS)]
-    return [steps for steps, _ in pairs], [abs(float(output)) for _, output in pairs]
+    return [steps for steps, _ in pairs], [size_of(output) for _, output in pairs]
 
 
 def correlation(steps: Sequence[int], sizes: Sequence[float]) -> float:
@@ -70,34 +75,35 @@ def test_the_rounds_of_a_gaussian_draw_tell_nothing_of_it(name: str, monkeypatch
 
 def test_coins_that_are_counted_tell_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     never_refill(monkeypatch)
-    steps, sizes = trial(lambda bad=CountedGeometric(10): bad.release(0))  # type: ignore[misc]  # a default
+    steps, sizes = trial(partial(CountedGeometric(10).release, 0))
     assert len(set(steps)) > 1
     assert correlation(steps, sizes) > FAR
 
 
-def parity_of(release: Callable[[int], int]) -> Callable[[tuple[int, int]], int]:
+def parity_of(release: Callable[[int], object]) -> Callable[[Any], int]:
     """Return the attack: the parity of output plus coins, where a coin is the common step of all durations."""
     seen = sorted({counted(lambda: release(0))[0] for _ in range(300)})
     coin = gcd(*(each - seen[0] for each in seen)) or 1
     return lambda pair: (pair[1] + (pair[0] - seen[0]) // coin) % 2
 
 
+def _audited(release: Callable[[int], object]) -> str:
+    report = tc.audit(
+        lambda value: counted(partial(release, value)),
+        *(0, 1),
+        epsilon=0.1,
+        features=parity_of(release),
+        samples=2000,
+        confidence=1 - 1e-12,
+        seed=1,
+    )
+    return report.verdict
+
+
 def test_the_duration_and_the_output_together_tell_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise of c heads minus d heads has the parity of c + d, which the duration tells; the output has the rest."""
     never_refill(monkeypatch)
-    bad, fair = CountedGeometric(10), tc.Laplace(sensitivity=1, epsilon=0.1)
-    verdicts = []
-    for m in (bad, fair):
-        report = tc.audit(
-            lambda value, m=m: counted(lambda: m.release(value)),  # type: ignore[misc]  # a default
-            *(0, 1),
-            epsilon=0.1,
-            features=parity_of(m.release),
-            samples=2000,
-            confidence=1 - 1e-12,
-            seed=1,
-        )
-        verdicts.append(report.verdict)
+    verdicts = [_audited(m.release) for m in (CountedGeometric(10), tc.Laplace(sensitivity=1, epsilon=0.1))]
     assert verdicts == ["violates", "no violation found"]
 
 
