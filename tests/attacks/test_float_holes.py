@@ -68,7 +68,7 @@ def test_the_reachable_floats_of_gaussian_noise_tell_the_values() -> None:
 
 MECHANISMS = {
     "Laplace": tc.Laplace(sensitivity=1.0, epsilon=1),
-    "Laplace of a sensitivity that is no power of two": tc.Laplace(sensitivity=0.7, epsilon=1),
+    "Laplace of the sensitivity 0.7": tc.Laplace(sensitivity=0.7, epsilon=1),
     "Gaussian": tc.Gaussian(sensitivity=1.0, epsilon=1, delta=1e-6),
 }
 

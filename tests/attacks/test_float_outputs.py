@@ -1,4 +1,4 @@
-"""What an output shows beside its value: its type, sign, digits and grid; and parameters that underflow.
+"""Features of an output beside its value: its type, sign, digits and grid; and parameters that underflow.
 
 The engine's half: a released sum or average is a function of noisy integers and public numbers, whatever digits the
 data have. `tests/mechanisms/test_additive.py` has the types and the reachable outputs of ordinary values.
@@ -80,7 +80,7 @@ UNDERFLOWS = [(5e-324, 2.0), (1e-200, 1e200), (1e-310, 1e10)]
 
 @pytest.mark.parametrize(("sensitivity", "epsilon"), UNDERFLOWS)
 def test_a_scale_that_underflows_is_refused_or_noise_is_added(sensitivity: float, epsilon: float) -> None:
-    """A scale of 0 in floats is no noise. tacit's parameters are rationals, and its grid must fit into floats."""
+    """A scale of 0 in floats adds nothing. tacit's parameters are rationals, and its grid must fit into floats."""
     assert underflowing_laplace(1.0, sensitivity=sensitivity, epsilon=epsilon) == 1.0
     try:
         m = tc.Laplace(sensitivity=sensitivity, epsilon=epsilon)

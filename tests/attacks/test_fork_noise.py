@@ -100,7 +100,7 @@ OWN_ENGINE = ("tc.count", "tc.sum")
 @pytest.mark.parametrize("name", [name for name in DRAWS if name not in OWN_ENGINE])
 def test_a_child_has_other_noise_than_its_parent(fork: Callable[[Draw], list[object]], name: str) -> None:
     draw = DRAWS[name]
-    draw()  # so that a block of random bytes is begun
+    draw()  # a first draw fills a block of random bytes
     child, other = fork(draw), fork(draw)
     outputs = [repr(each) for each in (child, other, drawn(draw))]
     assert len(set(outputs)) == 3
@@ -191,7 +191,7 @@ def test_threads_share_no_noise() -> None:
 
 
 def test_a_started_process_has_other_noise() -> None:
-    """A process that is started and not forked imports everything anew."""
+    """A process that is started and not forked imports everything again."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         (outputs,) = pool.map(_in_process, [0])
     assert outputs != drawn(lambda: PLAIN.release(0))

@@ -250,7 +250,7 @@ def one_table() -> Iterator[Database]:
 @pytest.mark.parametrize("depth", [20, 300, 4000])
 @pytest.mark.parametrize("name", NESTED)
 def test_deep_nesting_is_refused_or_answered_and_never_fails(one_table: Database, name: str, depth: int) -> None:
-    """A parser that recurses without a limit ends in an error of its own, or with the process."""
+    """A parser that recurses without a limit ends in another error, or ends the process."""
     sql = NESTED[name](depth)
     try:
         one_table.plan(sql, epsilon=1)

@@ -39,7 +39,7 @@ def taken_in_a_child(source: SystemBits, count: int) -> bytes:
 
 @pytest.fixture(params=[False, True], ids=["its own number", "the number of its parent"])
 def number_of_child(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a child have a number of its own, or one that was used again."""
+    """Let a child have another number than its parent, or the same one."""
     if request.param:
         monkeypatch.setattr(os, "getpid", lambda: 1)
 
