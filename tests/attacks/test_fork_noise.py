@@ -22,13 +22,14 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import tacit as tc
-from attacks.references import BlockNoise
+from attacks.references import BlockNoise, TextbookDatabase
 from children import PATIENCE, result_of_child
 from tacit.noise.bits import SYSTEM
 
@@ -204,6 +205,34 @@ def _in_process(value: int) -> list[object]:
 @pytest.mark.parametrize("name", OWN_ENGINE)
 def test_two_answers_of_an_engine_have_other_noise(name: str) -> None:
     assert len({repr(DRAWS[name]()) for _ in range(3)}) == 3
+
+
+@needs_libc
+def test_a_child_of_c_and_its_parent_spend_one_budget(tmp_path: Path) -> None:
+    """A budget in the memory of each process would be spent twice."""
+    with tc.open(
+        pa.table({"x": [1]}), name="t", unit=tc.ROW, budget=tc.PureDP(epsilon=1), ledger=tmp_path / "t.ledger"
+    ) as db:
+
+        def charge() -> bool:
+            try:
+                db.charge(tc.PureDP(epsilon=0.3), note="a choice")
+            except tc.BudgetError:
+                return False
+            return True
+
+        assert charge()
+        assert [*forked_by_c(charge), *drawn(charge)] == [True, True, False, False, False, False]
+        assert float(db.spent.epsilon) == 0.9
+    book = TextbookDatabase(pa.table({"x": [1]}))
+
+    def spend() -> float:
+        book.spent += 0.5
+        return book.spent
+
+    assert spend() == 0.5
+    assert forked_by_c(spend) == [1.0, 1.5, 2.0]
+    assert book.spent == 0.5
 
 
 @needs_libc

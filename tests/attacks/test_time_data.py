@@ -14,12 +14,13 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import pytest
 
 import tacit as tc
-from attacks.bytecodes import counted, never_refill
+from attacks.bytecodes import alike, counted, never_refill
 from tacit.mechanisms import grid
 from tacit.mechanisms.grid import ValueGrid
 
@@ -40,25 +41,35 @@ CHOICES: dict[str, Callable[[list[float]], object]] = {
 }
 
 
-def different(release: Callable[[], object]) -> set[int]:
+def durations(release: Callable[[], object]) -> list[int]:
     """Return the numbers of instructions of several releases."""
     for _ in range(3):
         release()
-    return {counted(release)[0] for _ in range(10)}
+    return [counted(release)[0] for _ in range(10)]
 
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_every_value_takes_the_same_instructions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     never_refill(monkeypatch)
-    steps = [different(partial(RELEASES[name], value)) for value in VALUES]
-    assert len(set().union(*steps)) == 1
+    steps = [durations(partial(RELEASES[name], value)) for value in VALUES]
+    assert alike(chain(*steps))
 
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_all_scores_take_the_same_instructions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     never_refill(monkeypatch)
-    steps = [different(partial(CHOICES[name], scores)) for scores in SCORES]
-    assert len(set().union(*steps)) == 1
+    steps = [durations(partial(CHOICES[name], scores)) for scores in SCORES]
+    assert alike(chain(*steps))
+
+
+TABLES = [[0.0] * 59, [100.0] * 59, [float(row) for row in range(59)], [5e-324] * 59, [50.0] * 30 + [1e9] * 29]
+
+
+def test_all_rows_of_a_median_take_the_same_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of rows is public, because neighbours change one."""
+    never_refill(monkeypatch)
+    m = tc.SmoothMedian(bounds=(0, 100), epsilon=1, delta=1e-6)
+    assert alike(chain(*(durations(partial(m.release, rows)) for rows in TABLES)))
 
 
 def clamped_median(value: float) -> float:
@@ -67,8 +78,8 @@ def clamped_median(value: float) -> float:
 
 
 def test_a_branch_on_the_value_is_seen() -> None:
-    steps = [different(partial(clamped_median, value)) for value in (0.5, 1.5)]
-    assert steps[0] != steps[1]
+    steps = [durations(partial(clamped_median, value)) for value in (0.5, 1.5)]
+    assert not alike(chain(*steps))
 
 
 @pytest.mark.parametrize("step", [Fraction(1, 2**20), Fraction(7, 10 * 2**20), Fraction(10**9), Fraction(1, 10**200)])
