@@ -21,6 +21,7 @@ import signal
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
@@ -223,7 +224,7 @@ def test_a_child_of_c_and_its_parent_spend_one_budget(tmp_path: Path) -> None:
 
         assert charge()
         assert [*forked_by_c(charge), *drawn(charge)] == [True, True, False, False, False, False]
-        assert float(db.spent.epsilon) == 0.9
+        assert db.ledger.spent.loss == Fraction(9, 10)
     book = TextbookDatabase(pa.table({"x": [1]}))
 
     def spend() -> float:

@@ -55,6 +55,13 @@ def test_every_value_takes_the_same_instructions(name: str, monkeypatch: pytest.
     assert alike(chain(*steps))
 
 
+@pytest.mark.parametrize("name", ["Laplace", "Laplace vector"])
+def test_every_integer_takes_the_same_instructions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    never_refill(monkeypatch)
+    steps = [durations(partial(RELEASES[name], value)) for value in (0, 1, -7, 2**30, -(2**36))]
+    assert alike(chain(*steps))
+
+
 @pytest.mark.parametrize("name", CHOICES)
 def test_all_scores_take_the_same_instructions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     never_refill(monkeypatch)
