@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import copy
 import ctypes
+import gc
 import multiprocessing
 import os
 import pickle
@@ -51,10 +52,12 @@ def forked_by_os(draw: Draw) -> list[object]:
 
 
 def forked_by_c(draw: Draw) -> list[object]:
-    """Return what a child draws that was forked by C code, so that no hook of Python runs."""
+    """Return what a child draws that was forked by C code, so that no hook of Python runs; it keeps Python's lock."""
     out, into = os.pipe()
-    child = ctypes.CDLL(None).fork()
+    child = ctypes.PyDLL(None).fork()
     if not child:
+        gc.disable()  # see `children`
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(PATIENCE)
         try:
             os.write(into, repr(drawn(draw)).encode())
