@@ -37,7 +37,15 @@ def taken_in_a_child(source: SystemBits, count: int) -> bytes:
     return result_of_child(lambda: source.take(count))
 
 
+@pytest.fixture(params=[False, True], ids=["its own number", "the number of its parent"])
+def number_of_child(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a child have another number than its parent, or the same one."""
+    if request.param:
+        monkeypatch.setattr(os, "getpid", lambda: 1)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.usefixtures("number_of_child")
 @pytest.mark.parametrize("before", [0, 1, 8191])
 def test_a_forked_child_takes_other_bytes_than_its_parent(before: int) -> None:
     source = SystemBits()
@@ -47,7 +55,8 @@ def test_a_forked_child_takes_other_bytes_than_its_parent(before: int) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_source_that_did_not_forget_would_be_caught() -> None:
+def test_a_source_that_did_not_forget_would_be_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getpid", lambda: 1)
     source = Stale()
     source.take(1)
     assert taken_in_a_child(source, 32) == source.take(32)

@@ -10,9 +10,15 @@
   is strictly below that of the |aᵢ - bᵢ| + 1 in each coordinate, whose length is at most Δ/η + √m by the
   triangle inequality; so the whole number Σ(⌊aᵢ⌋ - ⌊bᵢ⌋)² is strictly below (N + √m)². For m = 1, S = N².
 
-**Exactness.** Up to 63 values are rounded as rationals, all in the same way. For more values, x/η is computed as a sum
-of two floats (Dekker, Numer. Math. 18, 1971), within 2^-40 of the truth for |x/η| ≤ 2^62. Values within 2^-36 of a tie
-are rounded once more as rationals, which takes longer (see the known weaknesses).
+**Exactness.** Up to 63 floats are rounded in integers: x = m·2^e with |m| < 2^53, and η = p/q with 2^b ≤ η < 2^(b+1).
+Let E = b - 55. If e < E, then |m·2^E| < 2^53·2^E ≤ η/4, so x may be replaced by m·2^E: both have the index 0. Zero is
+replaced by 2^52·2^E in the same way. So x = M·2^E with M = m·2^max(e-E, 0), and ⌊x/η + ½⌋ = ⌊(2·M·2^E·q + p)/2p⌋,
+which integers compute exactly. For |x| ≤ 2^62·η, |M| is at most 2^118. M + 2^119 and the dividend, to which 2^63 times
+the divisor is added, have the same number of bits for each x up to one or two. So the duration does not depend on the
+value; a rational of a value such as 1e-300 would have 1,000 bits more than that of 0. Up to 63 integers are rounded in
+the same way, with E = 0. For 64 floats and more, x/η is computed as a sum of two floats (Dekker, Numer. Math. 18,
+1971), within 2^-40 of the truth for |x/η| ≤ 2^62. Values within 2^-36 of a tie are rounded once more in integers, which
+takes longer (see the known weaknesses).
 
 **Range.** Integers, and grid indices of reals, up to ±2^62 are valid. Noise of scale up to 2^56 steps stays within
 ±2^62 (except for an event below 2^-64, which Python's integers handle), so value plus noise fits into 64 bits. The sum
@@ -27,7 +33,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, isqrt
+from math import ceil, floor, frexp, isqrt, ldexp
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +45,6 @@ from tacit.mechanisms.validation import (
     LIMIT,
     Array,
     Shape,
-    as_fraction,
     as_integers,
     count_of,
     read_numbers,
@@ -51,6 +56,8 @@ TOP = 2**63 - 1
 _ORDINARY = 2**900
 _NEAR = 2.0**-36
 _FEW = 64
+_EXACT = 2.0**53
+_WIDTH, _OFFSET = 119, 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,7 @@ class ValueGrid:
             return self._round_floats(array.astype(np.float64), argument)
         if array.size >= _FEW and max(int(array.max()), -int(array.min())) <= 2**53:  # integers that a float holds
             return self._round_floats(array.astype(np.float64), argument)
-        index = [nearest(as_fraction(x), self.step) for x in array.tolist()]
+        index = _quotients([int(x) + (1 << _WIDTH) for x in array.tolist()], 0, self.step)
         self._check(max(index) <= LIMIT and min(index) >= -LIMIT, argument)
         return np.array(index, dtype=np.int64)
 
@@ -139,12 +146,38 @@ class ValueGrid:
 
 
 def _nearest_each(x: Floats, step: Fraction) -> Ints:
-    """Round a few values, each as a rational."""
-    return np.array([nearest(Fraction(value), step) for value in x.tolist()], dtype=np.int64)
+    """Round a few values within ±2^62 steps, each in integers of the same size."""
+    lowest = _exponent(step) - 55
+    return np.array(_quotients([multiple(value, lowest) for value in x.tolist()], lowest, step), dtype=np.int64)
+
+
+def _quotients(multiples: list[int], lowest: int, step: Fraction) -> list[int]:
+    """Return ⌊M·2^lowest/η + ½⌋ for each M + 2^119."""
+    factor, half = 2 * step.denominator << max(lowest, 0), step.numerator << max(-lowest, 0)
+    rest = half + 2 * half * _OFFSET - (factor << _WIDTH)
+    return [(each * factor + rest) // (2 * half) - _OFFSET for each in multiples]
+
+
+def multiple(value: float, lowest: int) -> int:
+    """Return M + 2^119, where M·2^lowest is a float m·2^e; all results have 119 or 120 bits if |M| ≤ 2^118.
+
+    If e < lowest, the float is replaced by m·2^lowest, and 0 by 2^52·2^lowest; both are below 2^(lowest + 53).
+
+    >>> multiple(0.75, -60) == 2**119 + 3 * 2**58
+    True
+    """
+    mantissa, exponent = frexp(value + (value == 0) * ldexp(1.0, lowest + 52))
+    return (int(mantissa * _EXACT) << max(exponent - 53 - lowest, 0)) + (1 << _WIDTH)
+
+
+def _exponent(step: Fraction) -> int:
+    """Return b with 2^b ≤ η < 2^(b+1)."""
+    b = step.numerator.bit_length() - step.denominator.bit_length()
+    return b if step >= Fraction(2) ** b else b - 1
 
 
 def _nearest_all(x: Floats, step: Fraction) -> Ints:
-    """Round many values in two-float arithmetic, and those within 2^-36 of a tie once more as rationals."""
+    """Round many values in two-float arithmetic, and those within 2^-36 of a tie once more in integers."""
     high, low = _quotient(x, step)
     base = np.floor(high)
     shifted = (high - base) + low + 0.5

@@ -6,8 +6,10 @@ at most 2^14 cipher blocks, and counter mode is at most 2^28/2^129 from ideal by
 Rogaway, EUROCRYPT 2006, lemma 1).
 
 On real bits: there is no seed and no state that outlives a block, so a copy of the process cannot repeat a block that
-it has not drawn. A forked child drops the rest of the current block. A draw removes the block from the thread's
-storage and puts the rest back afterwards, so a signal handler or finaliser that draws in between starts a new block.
+it has not drawn. A forked child drops the rest of the current block: a hook of `os.fork` drops it, and each draw
+compares the number of the process, because a fork in C (by `mclapply` in R, say) runs no hook of Python. A draw removes
+the block from the thread's storage and puts the rest back afterwards, so a signal handler or finaliser that draws in
+between starts a new block.
 A snapshot of a whole machine that is resumed twice does repeat the rest of the current block (at most 8 KiB for small
 draws).
 """
@@ -54,8 +56,10 @@ class SystemBits:
         block, at = cast(
             "tuple[bytes, int]", storage.pop("block", (b"", 0))
         )  # removed, so that a signal handler that draws meanwhile cannot use it
-        if at + count > len(block):
+        process = os.getpid()
+        if at + count > len(block) or storage.get("process") != process:
             block, at = _stretch(_SMALL), 0
+            storage["process"] = process
         storage["block"] = (block, at + count)
         return block[at : at + count]
 
