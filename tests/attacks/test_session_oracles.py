@@ -30,9 +30,13 @@ def frame(rows: int, **columns: Any) -> pd.DataFrame:  # noqa: ANN401
 WORLDS = {
     "ordinary": frame(40, x=[0, 1] * 20, g=["a", "b"] * 20, k=range(40), label=["yes", "no"] * 20),
     "empty": frame(0),
-    "one person with 3,000 rows": frame(3000, id=0, x=9, word="secret"),
-    "missing values": frame(500, x=None, g=None, word=None, k=None, label=None),
-    "beyond all bounds": frame(500, x=10**15, g="zz", word=[f"w{i}" for i in range(500)], k=-(10**15), label="maybe"),
+    "beyond all bounds, one person, missing values": pd.concat(
+        [
+            frame(500, x=10**15, g="zz", word=[f"w{i}" for i in range(500)], k=-(10**15), label="maybe"),
+            frame(1000, id=0, x=9, word="secret"),
+            frame(500, x=None, g=None, word=None, k=None, label=None),
+        ]
+    ),
 }
 
 
@@ -96,7 +100,7 @@ def _parts(plan: Any) -> Iterator[str]:  # noqa: ANN401
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_plan_or_a_refusal_says_nothing_of_the_data(name: str) -> None:
-    """On five databases it is the same, letter by letter, and nothing is spent."""
+    """On three databases it is the same, letter by letter, and nothing is spent."""
     views = set()
     for rows in WORLDS.values():
         with opened(rows) as db:
@@ -107,7 +111,7 @@ def test_a_plan_or_a_refusal_says_nothing_of_the_data(name: str) -> None:
 
 def test_a_planner_that_looks_at_the_data_falls() -> None:
     records = [rows.to_dict("records") for rows in WORLDS.values()]
-    assert len({PlansFromData(rows).plan("g", "a") for rows in records}) > 2
+    assert len({PlansFromData(rows).plan("g", "a") for rows in records}) == 3
 
 
 # --- a recorded answer is all that is known of the data --------------------------------------------------------------
@@ -125,7 +129,7 @@ ANSWERS: dict[str, Callable[[Database], Any]] = {
 def test_intervals_notes_and_the_receipt_are_functions_of_what_was_released(name: str, tmp_path: Any) -> None:  # noqa: ANN401
     """The record is read again beside other data of the same declared version: everything shown is the same."""
     texts = set()
-    for index, rows in enumerate([WORLDS["ordinary"], WORLDS["empty"], WORLDS["beyond all bounds"]]):
+    for index, rows in enumerate([WORLDS["ordinary"], *WORLDS.values()]):
         with opened(rows, ledger=tmp_path / "l", data_version="v1") as db:
             answer = ANSWERS[name](db)
             assert answer.repeated == bool(index)
