@@ -1,4 +1,4 @@
-"""Ledgers that are restored, copied, deleted, edited or linked: what is refused, what a check finds, what only a receipt shows.
+"""Ledgers that are restored, copied, deleted or edited: what is refused, what a check finds, what receipts show.
 
 A copy cannot know of the charges to the original. So some attacks below succeed, as the documents state. Then a receipt
 from the other side of the copy shows it. A budget in a JSON file falls to all of them without a trace. Attacks that
@@ -212,7 +212,7 @@ def test_an_edit_of_the_file_is_found_by_a_check(name: str, tmp_path: Path) -> N
 
 
 def test_units_that_are_declared_new_do_not_open_the_budget_of_the_old_ones(tmp_path: Path) -> None:
-    """The steward's renewal must not be used for the data that was spent: by an open session, by its version, or none."""
+    """The steward's renewal must not serve the old data: by an open session, by its version, or by none."""
     ledger = tmp_path / "l"
 
     def version(name: str | None) -> Database:

@@ -1,7 +1,7 @@
 """Ledgers under two programs at once, kills in between, and clocks that jump.
 
 Each attack is deterministic: the second question is asked, or the process is killed, at the moment when the first has
-its exact numbers. `tests/ledger/test_crashes.py` and `test_crowds.py` have random moments, full disks, and 32 processes.
+its exact numbers. `tests/ledger/test_crashes.py` and `test_crowds.py` have random moments, full disks and 32 processes.
 """
 
 from __future__ import annotations
