@@ -100,7 +100,7 @@ class JsonLedger:
 
     @property
     def spent(self) -> float:
-        """The total in the file; nothing if there is none."""
+        """The total in the file, or 0 without a file."""
         return float(json.loads(self._path.read_text())["spent"]) if self._path.exists() else 0.0
 
     def ask(self, epsilon: float, answer: Callable[[], object] = lambda: None) -> bool:

@@ -155,7 +155,7 @@ def test_two_copies_in_use_are_two_budgets_and_each_denies_the_receipts_of_the_o
 
 
 def test_a_ledger_that_is_deleted_between_questions_is_missed_by_an_open_one_and_by_receipts(tmp_path: Path) -> None:
-    """Whoever has it open is refused; a new program says that it created a ledger, and no receipt fits it."""
+    """An open database is refused. A new program says that it created a ledger, and no receipt fits it."""
     ledger = tmp_path / "l"
     with opened(ledger) as db:
         assert db.ledger.created
@@ -192,7 +192,7 @@ EDITS = {
 
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_of_the_file_is_found_by_a_check(name: str, tmp_path: Path) -> None:
-    """Who can write the file can edit it, also by a trigger that stays in it. `verify` finds it."""
+    """Edit the file, also by a trigger that stays in it: `verify` finds it."""
     ledger = tmp_path / "l"
     with opened(ledger) as db:
         asked(db)

@@ -117,7 +117,7 @@ def test_a_tally_of_numbers_is_moved_by_one_report() -> None:
 
 
 def test_one_item_rises_to_the_top_by_as_many_reports_as_theory_says() -> None:
-    """Targeted poisoning: an item that nobody has passes the most frequent one when it has as many supports, not before."""
+    """Targeted poisoning: an item that nobody has passes the most frequent one with as many supports, not before."""
     oracle = OUE(domain=SIZE, epsilon=EPSILON)
     people = np.where(np.arange(HONEST) % 4 == 0, 5, np.arange(HONEST) % SIZE)
     people = people[people != 3]

@@ -127,7 +127,7 @@ def test_a_budget_hides_the_column_from_questions_one_by_one() -> None:
 
 @pytest.mark.long
 def test_a_declared_plan_hides_the_column() -> None:
-    """With a δ, the questions may have 1.5 times the ε that one by one would allow, and still no more comes out."""
+    """With a δ, the questions may have 1.5 times the ε that one by one would allow, and show no more."""
     secret, sets = drawn()
     with opened(secret, TIGHT) as db:
         sums = declared(db, sets, 0.006)
@@ -137,7 +137,7 @@ def test_a_declared_plan_hides_the_column() -> None:
 
 
 def test_a_few_accurate_questions_show_no_more() -> None:
-    """The best use of the budget: as many bits as there are questions, each in an answer of its own."""
+    """The best use of the budget: as many bits as there are questions, each each in a separate answer."""
     secret, _ = drawn()
     alone = np.eye(PEOPLE, dtype=bool)[:8]
     with opened(secret, PURE) as db:

@@ -1,4 +1,4 @@
-"""What an analyst sees without paying: plans, refusals, prices, intervals, and the objects that answers are made of.
+"""Plans, refusals, prices, intervals and the objects of answers: an analyst sees them without paying.
 
 All of it must be a function of public facts and of released numbers. So it is compared on databases that have nothing
 in common but their schema, where a function of the data would differ.
@@ -100,7 +100,7 @@ def _parts(plan: Any) -> Iterator[str]:  # noqa: ANN401
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_plan_or_a_refusal_says_nothing_of_the_data(name: str) -> None:
-    """On three databases it is the same, letter by letter, and nothing is spent."""
+    """On three databases it is exactly the same, and nothing is spent."""
     views = set()
     for rows in WORLDS.values():
         with opened(rows) as db:
@@ -186,8 +186,8 @@ HELD: dict[str, Callable[[Database], object]] = {
 def test_no_exact_number_is_left_in_an_answer(name: str) -> None:
     """An answer that is pickled, shown by a debugger or sent to an error tracker holds released numbers alone.
 
-    Noise is 0 with probability about ε/2 a number; at ε = 1e-3 an answer is drawn three times, and one that holds the
-    exact number once is no alarm. Three times of three happen by chance in less than one of 10^8 runs.
+    Noise is 0 with probability about ε/2 a number; at ε = 1e-3 an answer is drawn three times. One that holds the
+    exact number once raises no alarm. Three times of three happen by chance in less than one of 10^8 runs.
     """
     with opened(frame(EXACT)) as db:
         assert not all(holds(HELD[name](db), EXACT) for _ in range(3))
