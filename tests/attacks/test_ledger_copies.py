@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ import tacit as tc
 from known_bad import JsonLedger
 from tacit.database import Database
 from tacit.errors import LedgerError
-from tacit.ledger.replay import verify
+from tacit.ledger.replay import VerifyReport, verify
+from tacit.ledger.sql_ledger import SqlLedger
 
 PEOPLE = pd.DataFrame({"id": range(40)})
 DOCS = Path(__file__).parents[2] / "docs" / "explanation"
@@ -36,6 +37,17 @@ def opened(ledger: Path) -> Database:
 def asked(db: Database, epsilon: float = 0.25) -> dict[str, Any]:
     """Ask a question, and return its receipt."""
     return dict(db.sql("SELECT count(*) AS n FROM t", epsilon=epsilon).receipt)
+
+
+def book(db: Database) -> SqlLedger:
+    """Return the ledger of a database, which is in a file."""
+    assert isinstance(db.ledger, SqlLedger)
+    return db.ledger
+
+
+def checked(db: Database, *receipts: Mapping[str, object]) -> VerifyReport:
+    """Check the ledger of a database, and that it has some receipts."""
+    return verify(book(db), receipts)
 
 
 def exhausted(ask: Callable[[], object]) -> int:
@@ -120,10 +132,10 @@ def test_a_copy_that_is_restored_between_two_programs_is_shown_by_a_receipt_alon
     old.replace(ledger)
     with opened(ledger) as db:
         assert exhausted(lambda: asked(db)) == 3
-        assert verify(db.ledger).holds
-        assert verify(db.ledger, [first]).holds
+        assert checked(db).holds
+        assert checked(db, first).holds
         for receipt in late:
-            assert not verify(db.ledger, [receipt]).holds
+            assert not checked(db, receipt).holds
     stated("known-weaknesses.md", "A copy of a ledger is a second ledger.")
     stated("ledger.md", "Any receipt that was issued later reveals an older copy that was restored")
 
@@ -137,13 +149,13 @@ def test_two_copies_in_use_are_two_budgets_and_each_denies_the_receipts_of_the_o
         shared = asked(db)
     copied(here, there)
     with opened(here) as one, opened(there) as other:
-        receipts = {one: [], other: []}  # type: dict[Database, list[dict[str, Any]]]
+        receipts: dict[Database, list[dict[str, Any]]] = {one: [], other: []}
         for db in (one, other, one, other):
             receipts[db].append(asked(db))
         for db, stranger in ((one, other), (other, one)):
-            assert verify(db.ledger, [shared]).holds
-            assert all(verify(db.ledger, [receipt]).holds for receipt in receipts[db])
-            assert not any(verify(db.ledger, [receipt]).holds for receipt in receipts[stranger])
+            assert checked(db, shared).holds
+            assert all(checked(db, receipt).holds for receipt in receipts[db])
+            assert not any(checked(db, receipt).holds for receipt in receipts[stranger])
         assert sum(exhausted(lambda db=db: asked(db)) for db in (one, other)) == 2  # type: ignore[misc]
     stated("known-weaknesses.md", "Two ledgers over one source add up")
     stated(
@@ -168,7 +180,7 @@ def test_a_ledger_that_is_deleted_between_questions_is_missed_by_an_open_one_and
     with opened(ledger) as fresh:
         assert fresh.ledger.created
         asked(fresh, 1)
-        assert not verify(fresh.ledger, [receipt]).holds
+        assert not checked(fresh, receipt).holds
     stated("ledger.md", "the next one starts with nothing spent. Only receipts reveal this.")
 
 
@@ -196,12 +208,12 @@ def test_an_edit_of_the_file_is_found_by_a_check(name: str, tmp_path: Path) -> N
     ledger = tmp_path / "l"
     with opened(ledger) as db:
         asked(db)
-        assert verify(db.ledger).holds
+        assert checked(db).holds
         with sqlite3.connect(ledger) as connection:
             connection.execute(EDITS[name])
         connection.close()
         answered = exhausted(lambda: asked(db))
-        report = verify(db.ledger)
+        report = checked(db)
         assert not report.holds
         assert report.why
     assert answered >= 1
@@ -216,12 +228,12 @@ def test_units_that_are_declared_new_do_not_open_the_budget_of_the_old_ones(tmp_
     ledger = tmp_path / "l"
 
     def version(name: str | None) -> Database:
-        terms = {"unit": "id", "max_groups": 1, "max_rows": 1, "budget": tc.PureDP(epsilon=1)}
+        terms: dict[str, Any] = {"unit": "id", "max_groups": 1, "max_rows": 1, "budget": tc.PureDP(epsilon=1)}
         return tc.open(PEOPLE, name="t", ledger=ledger, data_version=name, **terms)
 
     with version("2026") as old:
         asked(old, 1)
-        old.ledger.set_version("2027", disjoint=True)
+        book(old).set_version("2027", disjoint=True)
         with pytest.raises(tc.RefusedError, match="not the version that was opened"):
             asked(old)
     for name in ("2026", None):

@@ -25,15 +25,21 @@ from tacit.database import Database
 from tacit.engines.duckdb.engine import DuckDBEngine
 from tacit.errors import LedgerError
 from tacit.ledger import changes
-from tacit.ledger.replay import verify
+from tacit.ledger.replay import VerifyReport, verify
+from tacit.ledger.sql_ledger import SqlLedger
 
 PEOPLE = pd.DataFrame({"id": range(40)})
 COUNT = "SELECT count(*) AS n FROM t"
 
 
 def opened(ledger: Path, **more: Any) -> Database:  # noqa: ANN401
-    terms = {"unit": "id", "max_groups": 1, "max_rows": 1, "budget": tc.PureDP(epsilon=1)}
+    terms: dict[str, Any] = {"unit": "id", "max_groups": 1, "max_rows": 1, "budget": tc.PureDP(epsilon=1)}
     return tc.open(PEOPLE, name="t", ledger=ledger, **terms, **more)
+
+
+def checked(db: Database) -> VerifyReport:
+    assert isinstance(db.ledger, SqlLedger)
+    return verify(db.ledger)
 
 
 def while_reading(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
@@ -77,7 +83,7 @@ def test_questions_inside_the_reading_of_another_share_its_budget(
         ask_another()
         assert len(answered) == 10 + 2
         assert one.ledger.spent.loss == other.ledger.spent.loss == Fraction(4, 5)
-        assert verify(one.ledger).holds
+        assert checked(one).holds
 
 
 # --- kill -9 --------------------------------------------------------------------------------------------------------
@@ -105,7 +111,7 @@ def test_a_process_that_is_killed_with_the_numbers_in_its_hands_has_paid(
     with opened(ledger) as db:
         assert db.ledger.spent.loss == 1
         assert [entry.outcome for entry in db.ledger.entries()] == ["pending"] * 4
-        assert verify(db.ledger).holds
+        assert checked(db).holds
         with pytest.raises(tc.BudgetError):
             db.sql(COUNT, epsilon=1e-9)
 

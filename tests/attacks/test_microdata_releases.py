@@ -16,6 +16,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import exp
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,7 +56,7 @@ def patients(seed: int | None = None) -> pd.DataFrame:
 
 def published(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return the rows with one of the two columns, as k-anonymous as it gets without hiding a value."""
-    models = [tc.KAnonymity(SIDE), tc.LDiversity(5)]
+    models: list[Any] = [tc.KAnonymity(SIDE), tc.LDiversity(5)]
     out = anonymity.anonymize(
         rows[[column, "disease"]], quasi={column: anonymity.suppress()}, sensitive="disease", require=models
     )
@@ -76,7 +77,7 @@ def by_intersection(rows: pd.DataFrame, first: pd.DataFrame, second: pd.DataFram
 def by_noisy_counts(rows: pd.DataFrame, epsilon: float) -> int:
     """Release the diseases by age and by ward with ε in all; return how many right guesses the sum of scores makes."""
     names = [f"d{code:03d}" for code in range(DISEASES)]
-    keys = {"age": list(range(SIDE)), "ward": list(range(SIDE)), "disease": names}
+    keys: dict[str, Any] = {"age": list(range(SIDE)), "ward": list(range(SIDE)), "disease": names}
     scores = np.zeros((PEOPLE, DISEASES))
     with tc.open(
         rows, name="t", unit=tc.ROW, keys=keys, neighbours="change one", budget=tc.PureDP(epsilon=epsilon)
@@ -94,7 +95,7 @@ def test_two_anonymous_releases_of_one_table_are_intersected_and_noisy_counts_ar
     """The composition attack of Ganta, Kasiviswanathan and Smith (KDD 2008).
 
     Each release is 10-anonymous and 5-diverse, and together they name the disease of most persons. The rows of the
-    reference have a seed, so there is no chance in its fall. Those of the noisy counts have none.
+    reference have a seed, so there is no chance in its fall. Those of the noisy counts are random.
     """
     rows = patients(seed=1)
     assert by_intersection(rows, published(rows, "age"), published(rows, "ward")) > 40 > most_right(1.0)

@@ -137,7 +137,7 @@ def test_a_declared_plan_hides_the_column() -> None:
 
 
 def test_a_few_accurate_questions_show_no_more() -> None:
-    """The best use of the budget: as many bits as there are questions, each each in a separate answer."""
+    """The best use of the budget: as many bits as there are questions, each in a separate answer."""
     secret, _ = drawn()
     alone = np.eye(PEOPLE, dtype=bool)[:8]
     with opened(secret, PURE) as db:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import cache
 from math import exp
 from pathlib import Path
 
@@ -180,11 +181,13 @@ def presence_is_guessed(ask: Callable[[bool], float]) -> int:
     return sum((ask(bool(coin)) > 0) == coin for coin in coins)
 
 
+@cache
 def without_target(texts: int) -> list[str]:
     """Return spellings of the count of all but the target."""
     return [f"SELECT count(*) AS n FROM t WHERE id <> {TARGET} AND id >= -{i}" for i in range(texts)]  # noqa: S608 - as above
 
 
+@cache
 def everybody(texts: int) -> list[str]:
     """Return spellings of the count of everybody."""
     return [f"SELECT count(*) AS n FROM t WHERE id >= -{i}" for i in range(texts)]  # noqa: S608 - as above
@@ -214,8 +217,8 @@ def test_differencing_everybody_and_all_but_one_person(spellings: int) -> None:
     def on_sticky(present: bool) -> float:  # noqa: FBT001 - a coin
         people = [person for person in range(20) if present or person != TARGET]
         system = StickyNoise(people, EPSILON, salt=int(np.random.default_rng().integers(2**62)))
-        whole = np.mean([system.count(text) for text in everybody(4000)])
-        return float(whole - np.mean([system.count(text, [TARGET]) for text in without_target(4000)])) - 0.5
+        whole = np.mean([system.count(text) for text in everybody(3000)])
+        return float(whole - np.mean([system.count(text, [TARGET]) for text in without_target(3000)])) - 0.5
 
     assert presence_is_guessed(on_tacit) <= most_right(EPSILON, GAMES) < GAMES
     assert presence_is_guessed(on_sticky) > most_right(EPSILON, GAMES)

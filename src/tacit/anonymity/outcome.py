@@ -304,7 +304,7 @@ def _reorder(column: CodedColumn, order: Ints) -> CodedColumn:
     is_used[codes] = True
     used = np.flatnonzero(is_used)
     places = np.cumsum(is_used) - 1
-    texts, values = (tuple(each[place] for place in used) for each in (column.texts, column.values))
+    texts, values = tuple(column.texts[place] for place in used), tuple(column.values[place] for place in used)
     return CodedColumn(column.name, texts, values, places[codes].astype(codes.dtype))
 
 
