@@ -98,6 +98,7 @@ def _parts(plan: Any) -> Iterator[str]:  # noqa: ANN401
             yield repr(getattr(plan, name))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_plan_or_a_refusal_says_nothing_of_the_data(name: str) -> None:
     """On three databases it is exactly the same, and nothing is spent."""

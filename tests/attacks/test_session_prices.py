@@ -55,6 +55,7 @@ WAYS: dict[str, Callable[[Database, Any], object]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", WAYS)
 def test_no_amount_is_a_refund_and_a_refusal_costs_nothing(name: str) -> None:
     budget = tc.ApproxDP(epsilon=1, delta=1e-6)
