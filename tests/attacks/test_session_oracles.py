@@ -170,15 +170,15 @@ def holds(found: object, secret: int) -> bool:
 
 
 HELD: dict[str, Callable[[Database], object]] = {
-    "a count": lambda db: db.sql(COUNT, epsilon=1e-3),
-    "groups": lambda db: db.sql(BY_GROUP, epsilon=1e-3),
-    "a quantile": lambda db: db.sql("SELECT median(x) AS m FROM t", epsilon=1e-3),
-    "found groups": lambda db: db.sql("SELECT word, count(*) AS n FROM t GROUP BY word", epsilon=1e-3, delta=1e-6),
-    "a crosstab": lambda db: db.crosstab("g", "label", epsilon=1e-3),
-    "marginals": lambda db: db.marginals([("g", "label")], epsilon=1e-3),
-    "synthetic rows": lambda db: db.synthesize(10, columns=["g", "label"], epsilon=1e-3, delta=1e-9),
-    "limits": lambda db: db.limits(COUNT, epsilon=1e-3),
-    "an item set": lambda db: db.itemsets(columns=["g", "label"], k=2, epsilon=1e-3, delta=1e-9),
+    "a count": lambda db: db.sql(COUNT, epsilon=1e-9),
+    "groups": lambda db: db.sql(BY_GROUP, epsilon=1e-9),
+    "a quantile": lambda db: db.sql("SELECT median(x) AS m FROM t", epsilon=1e-9),
+    "found groups": lambda db: db.sql("SELECT word, count(*) AS n FROM t GROUP BY word", epsilon=1e-9, delta=1e-6),
+    "a crosstab": lambda db: db.crosstab("g", "label", epsilon=1e-9),
+    "marginals": lambda db: db.marginals([("g", "label")], epsilon=1e-9),
+    "synthetic rows": lambda db: db.synthesize(10, columns=["g", "label"], epsilon=1e-9, delta=1e-12),
+    "limits": lambda db: db.limits(COUNT, epsilon=1e-9),
+    "an item set": lambda db: db.itemsets(columns=["g", "label"], k=2, epsilon=1e-9, delta=1e-12),
 }
 
 
@@ -187,12 +187,12 @@ HELD: dict[str, Callable[[Database], object]] = {
 def test_no_exact_number_is_left_in_an_answer(name: str) -> None:
     """An answer that is pickled, shown by a debugger or sent to an error tracker holds released numbers alone.
 
-    Noise is 0 with probability about ε/2 a number; at ε = 1e-3 an answer is drawn three times. One that holds the
-    exact number once raises no alarm. Three times of three happen by chance in less than one of 10^8 runs.
+    At ε = 1e-9 a released number is equal to a given one with probability below 1e-9, and an answer has fewer than 10^4
+    numbers. So an answer holds the exact number by chance with probability below 1e-5, and three of three below 1e-15.
     """
     with opened(frame(EXACT)) as db:
         assert not all(holds(HELD[name](db), EXACT) for _ in range(3))
-    assert all(holds(RawBesideNoise(EXACT, 1e-3), EXACT) for _ in range(3))
+    assert all(holds(RawBesideNoise(EXACT, 1e-9), EXACT) for _ in range(3))
 
 
 # --- disjoint questions ----------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Prices that would be refunds: no argument lowers what is spent, and what is refused costs nothing.
 
-A ledger that adds what it is told has its budget raised by a question of ε = -1, and its comparison passed by NaN.
+A ledger that adds any number has its budget raised by a question of ε = -1, and its comparison passed by NaN.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def test_no_amount_is_a_refund_and_a_refusal_costs_nothing(name: str) -> None:
                 assert db.ledger.spent.loss <= 1
 
 
-def test_a_ledger_that_adds_what_it_is_told_refunds(tmp_path: Path) -> None:
+def test_a_ledger_that_adds_any_number_refunds(tmp_path: Path) -> None:
     ledger = JsonLedger(tmp_path / "l.json", 1)
     assert ledger.ask(1)
     assert not ledger.ask(1)
