@@ -195,8 +195,7 @@ def test_no_exact_number_is_left_in_an_answer(name: str) -> None:
     """An answer that is pickled, shown by a debugger or sent to an error tracker holds released numbers alone.
 
     At ε = 1e-4 a released number is equal to a given one with probability below 5e-5. An answer has fewer than 500
-    numbers,
-    so it holds the exact number by chance with probability below 0.025, and eight of eight below 1e-12.
+    numbers, so it holds the exact number by chance with probability below 0.025, and eight of eight below 1e-12.
     """
     with opened(frame(EXACT)) as db:
         assert not all(holds(HELD[name](db), EXACT) for _ in range(8))
