@@ -241,3 +241,25 @@ def test_units_that_are_declared_new_do_not_open_the_budget_of_the_old_ones(tmp_
             version(name)
     with version("2027") as new:
         assert new.ledger.spent.loss == Fraction(0)
+
+
+# --- names with a meaning -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", [":memory:", "file::memory:", "file:l?mode=memory", "l?mode=memory", "file:l?nolock=1"]
+)
+def test_a_name_that_sqlite_reads_as_no_file_is_a_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ledger in memory would be new for each program. The reference passes the name to SQLite as it is."""
+    monkeypatch.chdir(tmp_path)
+    for answered in (1, 0):
+        with opened(Path(name)) as db:
+            assert exhausted(lambda db=db: asked(db, 1)) == answered  # type: ignore[misc]
+    assert (tmp_path / name).is_file()
+    if "memory" in name and not name.startswith("l"):
+        for _ in range(2):
+            connection = sqlite3.connect(name, uri=True)
+            connection.execute("CREATE TABLE spent (loss)")
+            connection.close()

@@ -51,7 +51,7 @@ def patients(seed: int | None = None) -> pd.DataFrame:
     return pd.DataFrame({"age": ages, "ward": wards, "disease": [f"d{code:03d}" for code in codes]})
 
 
-# --- two releases of one table ----------------------------------------------------------------------------------------
+# --- two releases of one table ---------------------------------------------------------------------------------------
 
 
 def published(rows: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -104,7 +104,7 @@ def test_two_anonymous_releases_of_one_table_are_intersected_and_noisy_counts_ar
     stated("known-weaknesses.md", "Two tables of the same people may together reveal more than each alone.")
 
 
-# --- minimality -------------------------------------------------------------------------------------------------------
+# --- minimality ------------------------------------------------------------------------------------------------------
 
 PLACES = ["q1", "q1", "q2", "q2", "q2"]
 
@@ -140,7 +140,7 @@ def test_a_search_that_stops_just_in_time_shows_who_is_ill_and_noisy_counts_do_n
     stated("anonymity.md", "A method that splits classes as far as it can may itself reveal something.")
 
 
-# --- fitted ranges ----------------------------------------------------------------------------------------------------
+# --- fitted ranges ---------------------------------------------------------------------------------------------------
 
 
 def test_a_range_that_is_fitted_shows_exact_extremes_and_a_fixed_one_does_not() -> None:
@@ -166,7 +166,27 @@ def test_a_range_that_is_fitted_shows_exact_extremes_and_a_fixed_one_does_not() 
     stated("anonymity.md", "Such a range shows two exact values, which may be those of one person.")
 
 
-# --- order, suppressed rows, types ------------------------------------------------------------------------------------
+# --- one value in several spellings ----------------------------------------------------------------------------------
+
+
+def test_spellings_of_one_value_pass_for_diversity_and_a_hierarchy_shows_it() -> None:
+    """A class with one disease in three spellings is 3-diverse as written. The attack with a hierarchy finds it."""
+    rows = pd.DataFrame({"zip": ["8001"] * 3 + ["8002"] * 3, "disease": ["flu", "Flu", "flu ", "flu", "cold", "gout"]})
+    report = anonymity.check(rows, quasi=["zip"], sensitive="disease")
+    assert (report.k, report.distinct_l) == (3, 3)
+    groups = [
+        *([name, "influenza", "*"] for name in ("flu", "Flu", "flu ")),
+        ["cold", "other", "*"],
+        ["gout", "bone", "*"],
+    ]
+    found = anonymity.attack(rows, kind="similarity", quasi=["zip"], sensitive="disease", hierarchy=groups)
+    assert "3 of 6 rows fall" in str(found)
+    cleaned = rows.assign(disease=rows["disease"].str.strip().str.lower())
+    assert anonymity.check(cleaned, quasi=["zip"], sensitive="disease").distinct_l == 1
+    stated("anonymity.md", "Spellings of one value are different values")
+
+
+# --- order, suppressed rows, types -----------------------------------------------------------------------------------
 
 
 def test_rows_of_two_publications_cannot_be_joined_by_their_order() -> None:
