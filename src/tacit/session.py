@@ -29,7 +29,7 @@ from tacit.guarantees.events import Event, to_json
 from tacit.guarantees.filters import Budget, admit_all
 from tacit.guarantees.values import ZCDP, ApproxZCDP
 from tacit.ledger import ANSWERED, Ledger, Request, Ticket, check_name, history
-from tacit.ledger.state import check_admission
+from tacit.ledger.state import before_charge, check_admission
 from tacit.planning import bounds_plan_of, plan_of, query_text, sized_plan_of
 from tacit.query.formatting import amounts
 from tacit.query.pricing.joint_price import JointPrice, joint_price
@@ -247,7 +247,9 @@ class Session(ChargingSession):
 
     def _charge(self, request: Request, quotes: Sequence[Quote]) -> Ticket:
         """Return the recorded answer if there is one; otherwise check that the sources are available and charge."""
-        check_admission(self._analyst, self.ledger.limit_of(self._analyst))
+        with before_charge():
+            own_limit = self.ledger.limit_of(self._analyst)
+        check_admission(self._analyst, own_limit)
         recorded = self.ledger.recorded(request)
         if recorded is not None:
             note_charge(recorded, request)

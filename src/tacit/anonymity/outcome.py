@@ -104,7 +104,13 @@ class Anonymized(ShownAsLines):
         writer.writerows(zip(*(pick(_cells(column), column.codes) for column in columns.values()), strict=True))
 
     def save(self, path: str | Path) -> None:
-        """Save the recoding; `tc.anonymity.Recoding.load(path)` loads it."""
+        """Save the recoding; `tc.anonymity.Recoding.load(path)` loads it.
+
+        The file has every value of the quasi-identifiers, also those of suppressed rows. Do not publish it.
+
+        Args:
+            path: of a JSON file.
+        """
         self.recoding.save(path)
 
     def transform(self, table: object, *, sep: str | None = None) -> Anonymized:
@@ -282,12 +288,24 @@ def _published_columns(rows: CodedTable, roles: Roles, recoded: RecodedTable, or
             columns[cover.name] = _reorder(rows.column(cover.name), order)
         else:
             labels = encode(cover.name, cover.labels)
-            columns[cover.name] = replace(labels, codes=labels.codes[codes[order]])
+            columns[cover.name] = _reorder(replace(labels, codes=labels.codes[codes]), order)
     return columns | {name: _reorder(rows.column(name), order) for name in (*roles.sensitive, *roles.keep)}
 
 
 def _reorder(column: CodedColumn, order: Ints) -> CodedColumn:
-    return replace(column, codes=column.codes[order])
+    """Return some rows of a column, without the values of other rows, which could change the type of what is published.
+
+    >>> column = CodedColumn("x", ("7", "kuru", None), (7, "kuru", None), np.array([0, 1, 0, 2]))
+    >>> _reorder(column, np.array([2, 0])).values
+    (7,)
+    """
+    codes = column.codes[order]
+    is_used = np.zeros(len(column.values), dtype=bool)
+    is_used[codes] = True
+    used = np.flatnonzero(is_used)
+    places = np.cumsum(is_used) - 1
+    texts, values = tuple(column.texts[place] for place in used), tuple(column.values[place] for place in used)
+    return CodedColumn(column.name, texts, values, places[codes].astype(codes.dtype))
 
 
 def suppress_failing(rows: CodedTable, roles: Roles, recoded: RecodedTable, require: tuple[Model, ...]) -> RecodedTable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import comb, isfinite
+from math import comb
 from typing import Any, TypeAlias
 
 from tacit.errors import ColumnNotFoundError, InvalidError, RefusedError, UnusedOptionError, bad_value, show_name
@@ -128,10 +128,9 @@ def _read_weights(names: Sequence[str], sets: Sequence[Columns], weights: object
 
 def _weight(value: object) -> float:
     number = isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
-    weight = float(value) if number else 0.0  # type: ignore[arg-type]  # a number
-    if not isfinite(weight) or not _LEAST_WEIGHT <= weight <= 1 / _LEAST_WEIGHT:
+    if not number or not _LEAST_WEIGHT <= value <= 1 / _LEAST_WEIGHT:  # type: ignore[operator]  # a number; NaN fails
         raise bad_value("weights", value, "numbers from 1e-9 to 1e9")
-    return weight
+    return float(value)  # type: ignore[arg-type]  # as above
 
 
 def _shown(name: object) -> str:
