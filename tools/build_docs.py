@@ -32,7 +32,9 @@ def build(out: Path, work: Path) -> list[str]:
     shutil.rmtree(out, ignore_errors=True)
     missing = stage(work / "source")
     os.environ.setdefault("NO_COLOR", "1")
-    code = sphinx(["-q", "-W", "--keep-going", "-b", "html", "-d", str(work / "doctrees"), str(work / "source"), str(out)])
+    code = sphinx(
+        ["-q", "-W", "--keep-going", "-b", "html", "-d", str(work / "doctrees"), str(work / "source"), str(out)]
+    )
     shutil.rmtree(out / ".doctrees", ignore_errors=True)
     return [*missing, *(["Sphinx found the mistakes above."] if code else []), *problems(out)]
 

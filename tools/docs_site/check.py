@@ -10,7 +10,14 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 CLICKS = 2
-_LOADED = {("script", "src"), ("img", "src"), ("img", "srcset"), ("source", "srcset"), ("iframe", "src"), ("object", "data")}
+_LOADED = {
+    ("script", "src"),
+    ("img", "src"),
+    ("img", "srcset"),
+    ("source", "srcset"),
+    ("iframe", "src"),
+    ("object", "data"),
+}
 _STYLE = re.compile(r"url\(\s*['\"]?((?:https?:)?//[^'\")]+)|@import\s+(?:url\()?\s*['\"]((?:https?:)?//[^'\"]+)")
 _TOOLS = ("search.html", "genindex.html")
 """Pages that a box or a button of every page opens."""

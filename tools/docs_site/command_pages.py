@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import typer
-
 from docs_site.docstrings import prose, summary
 from docs_site.pages import Page, code, sentence, table
+
 from tacit.cli.main import app
 
 FOLDER = "reference/shell"
@@ -42,7 +42,11 @@ def pages() -> list[Page]:
 
 
 def _page(name: str, group: list[tuple[str, Any]]) -> Page:
-    text = [f"# {name}", *(part for each, command in group for part in _parts(each, command, heading=each != name)), _LINKS]
+    text = [
+        f"# {name}",
+        *(part for each, command in group for part in _parts(each, command, heading=each != name)),
+        _LINKS,
+    ]
     path = f"{FOLDER}/{name.replace(' ', '-')}.md"
     return Page(path, "\n\n".join(text) + "\n", prose(summary(group[0][1].help)))
 

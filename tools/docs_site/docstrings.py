@@ -15,9 +15,9 @@ _START = re.compile(r"^(?=[%>+#=]|- )")
 
 
 def markdown(docstring: str, *, without: Container[str] = ()) -> str:
-    """Return a docstring as Markdown, without some sections.
+    r"""Return a docstring as Markdown, without some sections.
 
-    >>> print(markdown("Do it.\\n\\nArgs:\\n    x: how\\n        often."))
+    >>> print(markdown("Do it.\n\nArgs:\n    x: how\n        often."))
     Do it.
     <BLANKLINE>
     **Arguments**
@@ -28,9 +28,9 @@ def markdown(docstring: str, *, without: Container[str] = ()) -> str:
 
 
 def summary(docstring: str | None) -> str:
-    """Return the first sentence of a docstring, as text.
+    r"""Return the first sentence of a docstring, as text.
 
-    >>> summary("Return x. It is large.\\n\\nMore.")
+    >>> summary("Return x. It is large.\n\nMore.")
     'Return x.'
     """
     paragraph = " ".join((docstring or "").strip().split("\n\n")[0].split())
@@ -38,9 +38,9 @@ def summary(docstring: str | None) -> str:
 
 
 def items(docstring: str | None, section: str) -> dict[str, str]:
-    """Return the described names of a section of a docstring.
+    r"""Return the described names of a section of a docstring.
 
-    >>> items("Do it.\\n\\nArgs:\\n    x: how\\n        often.\\n    y: when.", "Args")
+    >>> items("Do it.\n\nArgs:\n    x: how\n        often.\n    y: when.", "Args")
     {'x': 'how often.', 'y': 'when.'}
     """
     lines = (docstring or "").splitlines()

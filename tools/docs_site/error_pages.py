@@ -6,17 +6,22 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import tacit
 from docs_site.docstrings import prose, summary
 from docs_site.name_pages import entry
 from docs_site.names import Name, members
 from docs_site.pages import Page, code, table
+
+import tacit
 from tacit.cli.output import exit_code
 from tacit.errors import TacitError
 from tacit.query.policy import mistakes
 from tacit.web.problems import content_of
 
 PATH = "reference/code/errors.md"
+_INTRODUCTION = (
+    "All errors are subclasses of `tc.TacitError`. A message is a fact; a hint says what to do next. Code branches on "
+    "classes and attributes, never on the text of a message."
+)
 _MODULES = (TacitError.__module__, mistakes.__name__)
 """The modules of errors that leave tacit; other modules have errors that tacit itself catches."""
 
@@ -32,11 +37,12 @@ def classes(root: type[TacitError] = TacitError) -> list[type[TacitError]]:
 
 def page() -> Page:
     """Return the page."""
-    rows = [[f"[{code(kind.__name__)}](#{_path(kind)})", _codes(kind), prose(summary(kind.__doc__))] for kind in classes()]
+    rows = [
+        [f"[{code(kind.__name__)}](#{_path(kind)})", _codes(kind), prose(summary(kind.__doc__))] for kind in classes()
+    ]
     text = (
         "# Every error",
-        "All errors are subclasses of `tc.TacitError`. A message is a fact; a hint says what to do next. Code branches on "
-        "classes and attributes, never on the text of a message.",
+        _INTRODUCTION,
         f"```text\n{chr(10).join(_tree())}\n```",
         table(["class", "exit code and status", "when"], rows),
         *(entry(_name(kind)) for kind in classes()),

@@ -11,6 +11,7 @@ from docs_site import names
 from docs_site.docstrings import markdown, prose, summary
 from docs_site.names import Member, Name
 from docs_site.pages import Page, sentence, table
+from docs_site.parameters import CALLS, described
 
 FOLDER = "reference/python"
 _INTRODUCTIONS = {
@@ -59,16 +60,17 @@ def entry(name: Name) -> str:
     """Return the directive of a name with those of its members."""
     value, doc = name.value, markdown(name.doc, without=("Attributes",))
     if inspect.isclass(value):
-        members = "\n\n".join(_member(member) for member in name.members)
-        public = "." in name.name
-        note = "" if public else f"Calls return it; for annotations, import it from `{value.__module__}`."
-        return _directive("py:class", name.name + (_signature(value) if public else ""), [doc, note, members], 5)
+        members = "\n\n".join(_member(name, member) for member in name.members)
+        public = "." in name.name and not getattr(value, "_is_protocol", False)
+        note = "" if "." in name.name else f"Calls return it; for annotations, import it from `{value.__module__}`."
+        head, more = (name.name + _signature(value), _further(name)) if public else (name.name, "")
+        return _directive("py:class", head, [doc, more, note, members], 5)
     if inspect.isroutine(value):
-        return _directive("py:function", name.name + _signature(value), [doc], 4)
+        return _directive("py:function", name.name + _signature(value), [doc, _further(name)], 4)
     return _directive("py:data", name.name, [doc], 4)
 
 
-def _member(member: Member) -> str:
+def _member(owner: Name, member: Member) -> str:
     options: list[str] = []
     match member.kind:
         case "attribute":
@@ -82,7 +84,14 @@ def _member(member: Member) -> str:
             kind, head = "py:method", member.name + _signature(member.value, bound=member.kind != "staticmethod")
             options = [f":{member.kind}:"] if member.kind != "method" else []
     doc = prose(sentence(member.doc)) if member.kind == "attribute" else markdown(member.doc)
-    return _directive(kind, head, [doc], 4, options)
+    more = _further(owner, member) if member.kind in CALLS else ""
+    return _directive(kind, head, [doc, more], 4, options)
+
+
+def _further(name: Name, member: Member | None = None) -> str:
+    """Return the arguments that a docstring leaves to the class or to the options of others."""
+    lines = [f"* `{each}`: {prose(text)}" for each, text in described(name, member).items() if text]
+    return "\n".join(["**Further arguments**", "", *lines]) if lines else ""
 
 
 def _directive(kind: str, head: str, parts: list[str], colons: int, options: Iterable[str] = ()) -> str:
@@ -100,7 +109,9 @@ def _signature(call: Any, *, bound: bool = False) -> str:  # noqa: ANN401 - any 
     parameters = list(signature.parameters.values())[1 if bound else 0 :]
     parts: list[str] = []
     for index, one in enumerate(parameters):
-        if one.kind is one.KEYWORD_ONLY and not any(p.kind in (p.VAR_POSITIONAL, p.KEYWORD_ONLY) for p in parameters[:index]):
+        if one.kind is one.KEYWORD_ONLY and not any(
+            p.kind in (p.VAR_POSITIONAL, p.KEYWORD_ONLY) for p in parameters[:index]
+        ):
             parts.append("*")
         parts.append(_parameter(one))
         after = parameters[index + 1] if index + 1 < len(parameters) else None
@@ -126,4 +137,3 @@ def _annotation(value: object) -> str:
     text = value if isinstance(value, str) else inspect.formatannotation(value)
     forward = re.sub(r"ForwardRef\('([^']+)'\)", r"\1", text)
     return re.sub(r"\b(?:typing|collections\.abc|tacit(?:\.\w+)+)\.(?=\w)", "", forward).strip("'\"")
-

@@ -9,12 +9,14 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
-import tacit
 from docs_site.docstrings import items
+
+import tacit
 
 PAGES = {
     "databases": "Databases",
@@ -109,9 +111,7 @@ def public_names() -> tuple[Name, ...]:
         if not inspect.ismodule(value):
             found[id(value)] = _name(f"tacit.{name}", value)
     for module in public_modules():
-        for name in module_names(module):
-            value = getattr(module, name)
-            path = f"tacit.{_short(module)}.{name}"
+        for path, value in _values(module, f"tacit.{_short(module)}"):
             found.setdefault(id(value), _name(path, value, module.__name__))
     queue = list(found.values())
     while queue:
@@ -132,6 +132,16 @@ def module_names(module: ModuleType) -> list[str]:
     listed = getattr(module, "__all__", None)
     own = (name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__)
     return sorted(listed) if listed else [name for name in own if not name.startswith("_")]
+
+
+def _values(module: ModuleType, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield the public values of a module, and of the modules that it lists."""
+    for name in module_names(module):
+        value = getattr(module, name)
+        if inspect.ismodule(value):
+            yield from _values(value, f"{path}.{name}")
+        else:
+            yield f"{path}.{name}", value
 
 
 def home(module: str) -> str | None:
@@ -156,8 +166,10 @@ def _name(name: str, value: Any, module: str | None = None) -> Name:  # noqa: AN
 
 def members(kind: type) -> Iterator[Member]:
     """Yield the public members that classes of tacit define, in the order of their definitions."""
-    described = {name: text for base in reversed(kind.__mro__) for name, text in items(base.__doc__, "Attributes").items()}
-    described |= {name: text for name, text in items(kind.__doc__, "Args").items() if name not in described}
+    described: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        doc = inspect.cleandoc(base.__doc__ or "") if base.__module__.startswith("tacit") else ""
+        described |= items(doc, "Args") | items(doc, "Attributes")
     seen: set[str] = set()
     for base in kind.__mro__:
         if not base.__module__.startswith("tacit"):
@@ -167,7 +179,7 @@ def members(kind: type) -> Iterator[Member]:
             if name not in seen:
                 seen.add(name)
                 yield _member(base, name, described)
-    listed = items(kind.__doc__, "Attributes")
+    listed = items(inspect.cleandoc(kind.__doc__ or ""), "Attributes")
     yield from (Member(name, "attribute", None, text) for name, text in listed.items() if name not in seen)
 
 
@@ -189,13 +201,7 @@ def _member(base: type, name: str, described: dict[str, str]) -> Member:
 
 def _field_doc(base: type, name: str) -> str:
     """Return the text below an attribute in the source of its class."""
-    body = _class_body(base)
-    for line, after in zip(body, body[1:], strict=False):
-        target = line.target if isinstance(line, ast.AnnAssign) else None
-        text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else None
-        if isinstance(target, ast.Name) and target.id == name and isinstance(text, str):
-            return inspect.cleandoc(text)
-    return ""
+    return _text_below(_class_body(base), name)
 
 
 def _class_body(kind: type) -> list[ast.stmt]:
@@ -212,16 +218,31 @@ def _tree(module: str) -> ast.Module:
 def _beside(name: str) -> str:
     """Return the text below the definition of a constant, or the docstring of its class."""
     parent, _, short = name.rpartition(".")
-    value = functools.reduce(getattr, parent.split(".")[1:], tacit)
-    for module in (value, sys.modules[type(getattr(value, short)).__module__]):
-        body = _tree(module.__name__).body if inspect.ismodule(module) and module.__name__ != "builtins" else []
-        for line, after in zip(body, body[1:], strict=False):
-            targets = line.targets if isinstance(line, ast.Assign) else [getattr(line, "target", None)]
-            if any(isinstance(target, ast.Name) and target.id == short for target in targets):
-                text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
-                if isinstance(text, str) and text:
-                    return inspect.cleandoc(text)
-    return inspect.cleandoc(type(getattr(value, short)).__doc__ or "") if short == "ROW" else ""
+    module = functools.reduce(getattr, parent.split(".")[1:], tacit)
+    kind = type(getattr(module, short))
+    if kind.__module__.startswith("tacit"):
+        return inspect.cleandoc(kind.__doc__ or "")
+    imported = _origin(module.__name__, short)
+    return _text_below(_tree(imported).body, short)
+
+
+def _text_below(body: list[ast.stmt], name: str) -> str:
+    """Return the string that stands below the assignment of a name."""
+    for line, after in pairwise(body):
+        targets = line.targets if isinstance(line, ast.Assign) else [getattr(line, "target", None)]
+        text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else None
+        if isinstance(text, str) and any(isinstance(one, ast.Name) and one.id == name for one in targets):
+            return inspect.cleandoc(text)
+    return ""
+
+
+def _origin(module: str, name: str) -> str:
+    """Return the module from which a module imports a name; the module itself if it imports none."""
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.ImportFrom) and node.module and any((n.asname or n.name) == name for n in node.names):
+            importlib.import_module(node.module)
+            return node.module
+    return module
 
 
 def _returned(name: Name) -> Iterator[type]:
@@ -231,26 +252,16 @@ def _returned(name: Name) -> Iterator[type]:
     for call in calls:
         text = getattr(call, "__annotations__", {}).get("return")
         for word in re.findall(r"\b[A-Z]\w+", text) if isinstance(text, str) else ():
-            kind = _resolved(call.__module__, word)
+            kind = resolved(call.__module__, word)
             if inspect.isclass(kind) and kind.__module__.startswith("tacit"):
                 yield kind
 
 
-def _resolved(module: str, word: str) -> object:
+def resolved(module: str, word: str) -> object:
     """Return what a word of an annotation names, also if its import is for type checkers alone."""
     value = getattr(sys.modules[module], word, None)
-    if value is not None:
-        return value
-    for node in ast.walk(_tree(module)):
-        if isinstance(node, ast.ImportFrom) and node.module and any((n.asname or n.name) == word for n in node.names):
-            return getattr(importlib.import_module(node.module), word, None)
-    return None
+    return getattr(sys.modules[_origin(module, word)], word, None) if value is None else value
 
 
 def _short(module: ModuleType) -> str:
     return next(name for name in tacit.__all__ if getattr(tacit, name) is module)
-
-
-def is_frozen_value(kind: type) -> bool:
-    """Return whether a class is a dataclass with fields."""
-    return is_dataclass(kind) and bool(fields(kind))

@@ -22,7 +22,6 @@ PROJECT = {
 
 _LINK = re.compile(r"(\]\()((?![a-z]+:|#)[^)\s#]+)((?:#[^)\s]*)?\))")
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|{}$#])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +39,9 @@ class Page:
 
 
 def title_of(text: str) -> str:
-    """Return the first heading of a page.
+    r"""Return the first heading of a page.
 
-    >>> title_of("# Laws of noise\\n")
+    >>> title_of("# Laws of noise\n")
     'Laws of noise'
     """
     found = re.search(r"^# (.+)$", text, re.MULTILINE)
@@ -65,8 +64,8 @@ def site_path(file: str) -> str:
 def linked_files(text: str, file: str) -> list[str]:
     """Return the files of the repository to which the Markdown of a file links, its pictures included.
 
-    >>> linked_files("[a](../reference/sql.md#joins) ![b](../images/x.svg) [c](https://example.org)", "docs/how-to/x.md")
-    ['docs/reference/sql.md', 'docs/images/x.svg']
+    >>> linked_files("[a](../reference/sql.md#joins) ![b](x.svg) [c](https://example.org)", "docs/how-to/x.md")
+    ['docs/reference/sql.md', 'docs/how-to/x.svg']
     """
     return [_target(file, found[2]) for found in _LINK.finditer(_FENCE.sub("", text))]
 
@@ -101,20 +100,11 @@ def _target(file: str, link: str) -> str:
     return os.path.normpath(PurePosixPath(file).parent / link).replace(os.sep, "/")
 
 
-def escaped(text: str) -> str:
-    r"""Return Markdown that shows a text as it is.
-
-    >>> escaped("a_b | c")
-    'a\\_b \\| c'
-    """
-    return _SPECIAL.sub(r"\\\1", text)
-
-
 def code(text: str) -> str:
-    """Return a text as code, also in a cell of a table.
+    r"""Return a text as code, also in a cell of a table.
 
-    >>> code("a | b"), code("`x`")
-    ('`a \\\\| b`', '`` `x` ``')
+    >>> print(code("a | b"), code("`x`"))
+    `a \| b` `` `x` ``
     """
     text = text.replace("|", "\\|")
     return f"`` {text} ``" if "`" in text else f"`{text}`"

@@ -8,6 +8,7 @@ from typing import Any
 
 from docs_site.docstrings import markdown, prose
 from docs_site.pages import Page, code, sentence, table
+
 from tacit.web.app import create_app
 from tacit.web.settings import ServerSettings
 
@@ -39,7 +40,11 @@ def page() -> Page:
     content = description()
     found = list(routes(content))
     rows = [
-        [f"[{code(f'{method} {path}')}](#{_anchor(method, path)})", one["x-tacit"]["role"], prose(sentence(one["summary"]))]
+        [
+            f"[{code(f'{method} {path}')}](#{_anchor(method, path)})",
+            one["x-tacit"]["role"],
+            prose(sentence(one["summary"])),
+        ]
         for method, path, one in found
     ]
     text = (
@@ -51,7 +56,11 @@ def page() -> Page:
         "## Bodies",
         *(_body(name, schema) for name, schema in bodies(content).items()),
     )
-    return Page(PATH, "\n\n".join(text) + "\n", "Each address of the server with its role, its parameters, its body and its responses.")
+    return Page(
+        PATH,
+        "\n\n".join(text) + "\n",
+        "Each address of the server with its role, its parameters, its body and its responses.",
+    )
 
 
 def _anchor(method: str, path: str) -> str:
@@ -62,7 +71,8 @@ def _route(method: str, path: str, one: Json) -> str:
     heading = f"({_anchor(method, path)})=\n## {prose(one['summary'])}"
     parts = [heading, f"{code(f'{method} {path}')}, role {one['x-tacit']['role']}", markdown(one["description"])]
     parameters = [
-        [code(each["name"]), each["in"], prose(sentence(each.get("description", "")))] for each in one.get("parameters", ())
+        [code(each["name"]), each["in"], prose(sentence(each.get("description", "")))]
+        for each in one.get("parameters", ())
     ]
     if parameters:
         parts.append(table(["parameter", "in", "meaning"], parameters))
@@ -89,7 +99,12 @@ def _body(name: str, schema: Json) -> str:
     parts = [f"(body-{name.lower()})=\n### {name}", prose(sentence(schema.get("description", "")))]
     required = schema.get("required", ())
     rows = [
-        [code(each), _kind(one), "yes" if each in required else "no", prose(sentence(one["description"])) if one.get("description") else ""]
+        [
+            code(each),
+            _kind(one),
+            "yes" if each in required else "no",
+            prose(sentence(one["description"])) if one.get("description") else "",
+        ]
         for each, one in schema.get("properties", {}).items()
     ]
     return "\n\n".join([*parts, *([table(["field", "type", "needed", "meaning"], rows)] if rows else [])])
@@ -97,18 +112,19 @@ def _body(name: str, schema: Json) -> str:
 
 def _kind(schema: Json) -> str:
     """Return the type of a value in words, with links to named ones."""
+    text = str(schema.get("type", "any"))
     match schema:
         case {"$ref": ref}:
             name = ref.rpartition("/")[2]
-            return f"[{name}](#body-{name.lower()})"
+            text = f"[{name}](#body-{name.lower()})"
         case {"anyOf": options}:
-            return " or ".join(dict.fromkeys(_kind(option) for option in options))
+            text = " or ".join(dict.fromkeys(_kind(option) for option in options))
         case {"const": value}:
-            return code(str(value))
+            text = code(str(value))
         case {"enum": values}:
-            return " or ".join(code(str(value)) for value in values)
+            text = " or ".join(code(str(value)) for value in values)
         case {"type": "array", "items": one}:
-            return f"list of {_kind(one)}"
+            text = f"list of {_kind(one)}"
         case {"type": "object", "additionalProperties": dict(one)}:
-            return f"map to {_kind(one)}"
-    return str(schema.get("type", "any"))
+            text = f"map to {_kind(one)}"
+    return text

@@ -40,7 +40,9 @@ class Section:
 SECTIONS = (
     Section("tutorial", "Tutorials", "Tutorials", "Learn tacit by stories that run, each on data that comes with it."),
     Section("how-to", "How-to", "How-to guides", "Solve one task: limits, ledgers, servers, databases, audits."),
-    Section("explanation", "Explanation", "Explanation", "Understand what ε promises, how noise works, and what can fail."),
+    Section(
+        "explanation", "Explanation", "Explanation", "Understand what ε promises, how noise works, and what can fail."
+    ),
     Section(
         "reference",
         "Reference",
@@ -63,9 +65,9 @@ SECTIONS = (
 
 
 def lists(index: str) -> dict[str, str]:
-    """Return the list under each heading of `docs/index.md`.
+    r"""Return the list under each heading of `docs/index.md`.
 
-    >>> lists("Hello.\\n\\n**Tutorials**\\n* [First](tutorial/first.md): it.\\n")
+    >>> lists("Hello.\n\n**Tutorials**\n* [First](tutorial/first.md): it.\n")
     {'': 'Hello.', 'Tutorials': '* [First](tutorial/first.md): it.'}
     """
     heads = list(_HEADING.finditer(index))
@@ -96,7 +98,11 @@ def landings(section: Section, index: str, pages: Iterable[Page]) -> list[Page]:
     text = [f"# {section.name}", section.purpose, listed, _list([page for page in own if page.path not in shown], path)]
     for first, (_, members) in zip(firsts, groups, strict=True):
         others = [page for page in members if page.path not in shown]
-        text += [f"## {first.title}", f"[{first.title}]({relative(first.path, path)}): {first.summary}", _list(others, path)]
+        text += [
+            f"## {first.title}",
+            f"[{first.title}]({relative(first.path, path)}): {first.summary}",
+            _list(others, path),
+        ]
     text.append(_toctree([*own, *firsts]))
     return [Page(path, "\n\n".join(filter(None, text)) + "\n", section.purpose), *firsts]
 
@@ -113,7 +119,9 @@ def _group_page(group: Group, pages: list[Page]) -> Page:
 
 
 def _list(pages: Iterable[Page], path: str) -> str:
-    lines = [f"* [{page.title}]({relative(page.path, path)}){f': {page.summary}' if page.summary else ''}" for page in pages]
+    lines = [
+        f"* [{page.title}]({relative(page.path, path)}){f': {page.summary}' if page.summary else ''}" for page in pages
+    ]
     return "\n".join(lines)
 
 

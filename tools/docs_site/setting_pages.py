@@ -8,6 +8,7 @@ from typing import Final
 
 from docs_site.docstrings import items, prose
 from docs_site.pages import ROOT, Page, code, sentence, table
+
 from tacit.query.policy import engine_settings
 from tacit.query.policy.file_schema import KEYS
 from tacit.web.settings import ServerSettings, variable
@@ -24,6 +25,10 @@ ENVIRONMENT: Final = {
 }
 """The environment variables beside those of the server."""
 
+_ENGINES = (
+    "[Engine settings](../engine-settings.md) says which engine applies which. Each setting is an argument of `tc.open`, "
+    "an option of commands, a variable of the environment, and a key of `[engine]`."
+)
 _ROW = re.compile(r"^\| `(?P<key>[^`]+)` \| .+? \| `.+?` \| (?P<needed>.*?) \| (?P<meaning>.*?) \|$", re.MULTILINE)
 _SEVERAL = ("tables.NAME", "public.NAME", "tables.NAME.columns.NAME", "public.NAME.columns.NAME", "analysts.NAME")
 
@@ -62,12 +67,13 @@ def page() -> Page:
     """Return the page."""
     said = meanings()
     keys = [
-        [code(key), _key(want, example, *said[key])]
-        for key, (want, example) in KEYS.items()
-        if key not in _SEVERAL
+        [code(key), _key(want, example, *said[key])] for key, (want, example) in KEYS.items() if key not in _SEVERAL
     ]
     engines = [[code(name), prose(sentence(text))] for name, text in engine_meanings().items()]
-    server = [[code(name), code(default) if default else "", prose(sentence(text))] for name, (default, text) in server_meanings().items()]
+    server = [
+        [code(name), code(default) if default else "", prose(sentence(text))]
+        for name, (default, text) in server_meanings().items()
+    ]
     environment = [[code(name), sentence(text)] for name, text in ENVIRONMENT.items()]
     text = (
         "# Every setting",
@@ -76,7 +82,7 @@ def page() -> Page:
         "[The policy file](../policy.md) has examples and notes on each key.",
         table(["key", "meaning"], keys),
         "## Engines",
-        "[Engine settings](../engine-settings.md) says which engine applies which. Each is an argument of `tc.open`, an option of commands, a variable, and a key of `[engine]`.",
+        _ENGINES,
         table(["setting", "meaning"], engines),
         "## The server",
         "[Run a server](../../how-to/run-a-server.md) says how to use them.",
@@ -85,4 +91,6 @@ def page() -> Page:
         "`${NAME}` in a source or a ledger of a policy is replaced by the variable of that name.",
         table(["variable", "meaning"], environment),
     )
-    return Page(PATH, "\n\n".join(text) + "\n", "Keys of the policy file, engine settings, and variables of the environment.")
+    return Page(
+        PATH, "\n\n".join(text) + "\n", "Keys of the policy file, engine settings, and variables of the environment."
+    )

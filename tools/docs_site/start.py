@@ -15,14 +15,16 @@ Publish what a sensitive table says, without exposing who is in it.
 :::::{container} hero
 ::::{container} hero-text
 tacit answers questions about private data with differential privacy: in SQL or Python, with the error of every number,
-and with a ledger that records what was spent. It also anonymises tables, and collects answers that nobody can be blamed for.
+and with a ledger that records what was spent. It also anonymises tables, and collects answers that nobody can be blamed
+for.
 
 ```sh
 make demo
 .venv/bin/tacit serve --demo
 ```
 
-The first installs tacit and answers a first query privately. The second opens the workbench of the picture, on a made-up survey.
+The first installs tacit and answers a first query privately. The second opens the workbench of the picture, on a
+made-up survey.
 
 [Begin with the first release](tutorial/first-release.md) · [Ask a database](tutorial/ask-a-database.md) ·
 [How it compares](explanation/comparison.md) · [Benchmarks](project/benchmarks.md)
