@@ -114,8 +114,8 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 	$(PY) bench/high_dimensional_marginals.py
 	$(PY) bench/workbench_load.py
 
-docs: $(STAMP)  ## write the API reference as HTML to site/
-	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.laws tacit.mechanisms tacit.guarantees tacit.noise tacit.local
+docs: $(STAMP)  ## build the documentation site in site/ and check its links
+	$(PY) tools/build_docs.py
 
 clean:  ## remove all files that the targets created
-	rm -rf .venv $(LOWEST) site .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/.data
+	rm -rf .venv $(LOWEST) site build .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/.data

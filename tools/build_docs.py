@@ -9,12 +9,15 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 from docs_site.check import problems
 from docs_site.pages import ROOT
 from docs_site.stage import stage
+
+from tacit.version import VERSION
 
 BUILD = ROOT / "build" / "docs"
 
@@ -26,16 +29,13 @@ def build(out: Path, work: Path) -> list[str]:
         out: the folder of the site, which is replaced.
         work: a folder for sources and caches, which is replaced.
     """
-    from sphinx.cmd.build import main as sphinx  # noqa: PLC0415 - only where a site is built
-
     shutil.rmtree(work, ignore_errors=True)
     shutil.rmtree(out, ignore_errors=True)
     missing = stage(work / "source")
-    os.environ.setdefault("NO_COLOR", "1")
-    code = sphinx(
-        ["-q", "-W", "--keep-going", "-b", "html", "-d", str(work / "doctrees"), str(work / "source"), str(out)]
-    )
-    shutil.rmtree(out / ".doctrees", ignore_errors=True)
+    options = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(work / "doctrees")]
+    environment = {"NO_COLOR": "1", **os.environ, "TACIT_DOCS_VERSION": VERSION}
+    command = [sys.executable, "-m", "sphinx", *options, str(work / "source"), str(out)]
+    code = subprocess.run(command, env=environment, check=False).returncode
     return [*missing, *(["Sphinx found the mistakes above."] if code else []), *problems(out)]
 
 

@@ -19,7 +19,8 @@
     ├── BudgetError              the query is valid, but the budget left is too small
     ├── SourceError              the engine that holds the data failed; the message is constant
     │   ├── LedgerError              the ledger cannot be read or written, or is corrupt
-    │   │   └── CommitError              a commit failed: the last record may or may not be stored
+    │   │   ├── CommitError              a commit failed: the last record may or may not be stored
+    │   │   └── NoLedgerError            there is no ledger at a location yet
     │   ├── SizeChangedError         the public number of rows or units changed after the charge
     │   └── TimeLimitError           the engine did not finish within its time limit
     └── InternalError            a bug in tacit

@@ -26,8 +26,8 @@ ENVIRONMENT: Final = {
 """The environment variables beside those of the server."""
 
 _ENGINES = (
-    "[Engine settings](../engine-settings.md) says which engine applies which. Each setting is an argument of `tc.open`, "
-    "an option of commands, a variable of the environment, and a key of `[engine]`."
+    "[Engine settings](../engine-settings.md) says which engine applies which. Each is an argument of `tc.open`, an "
+    "option of commands, a variable of the environment, and a key of `[engine]`."
 )
 _ROW = re.compile(r"^\| `(?P<key>[^`]+)` \| .+? \| `.+?` \| (?P<needed>.*?) \| (?P<meaning>.*?) \|$", re.MULTILINE)
 _SEVERAL = ("tables.NAME", "public.NAME", "tables.NAME.columns.NAME", "public.NAME.columns.NAME", "analysts.NAME")
