@@ -1,4 +1,4 @@
-"""What is wrong with a built site: broken links, pages far from the start page, requests that leave the machine."""
+"""Find the faults of a built site: broken links, pages far from the start page, requests that leave the machine."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ _INTRODUCTIONS = {
     "many-columns": "Marginals, synthetic rows and itemsets, which methods of a database return.",
     "mechanisms": "Noise for numbers that you already have, and private choices.",
     "laws": "The laws of noise as functions: probabilities, quantiles and samples.",
-    "guarantees": "What privacy is promised, what several releases promise together, and conversions.",
+    "guarantees": "Guarantees of one release and of several together, and conversions between them.",
     "audits": "Lower bounds on the ε of any release, and their reports.",
 }
 _DEFAULTS = re.compile(r"<[^>]*>")
 
 
 def pages(found: Iterable[Name]) -> list[Page]:
-    """Return the pages of all names; errors have a page of their own."""
+    """Return the pages of all names; errors have a separate page."""
     groups: dict[str, list[Name]] = {page: [] for page in names.PAGES if page != "errors"}
     for name in found:
         if name.page != "errors":
@@ -43,7 +43,7 @@ def _page(page: str, members: list[Name]) -> Page:
     purpose = summary(module.__doc__) if module else _INTRODUCTIONS[page]
     ordered = sorted(members, key=lambda name: (name.name.count(".") == 0, not inspect.isclass(name.value), name.name))
     rows = [[f"[`{_called(name.name)}`](#{name.name})", prose(summary(name.doc))] for name in ordered]
-    text = [f"# {names.PAGES[page]}", introduction, table(["name", "what it is"], rows), *map(entry, ordered)]
+    text = [f"# {names.PAGES[page]}", introduction, table(["name", "meaning"], rows), *map(entry, ordered)]
     return Page(f"{FOLDER}/{page}.md", "\n\n".join(text) + "\n", prose(purpose))
 
 

@@ -88,7 +88,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A public name: what it is called, what it is, and the page that documents it."""
+    """A public name with its value and the page that documents it."""
 
     name: str
     value: Any

@@ -1,4 +1,4 @@
-"""What each parameter of a public call means: from its own docstring, or from where its class or its options say it."""
+"""Find the meaning of each parameter of a public call: in its docstring, in its class, or in that of its options."""
 
 from __future__ import annotations
 

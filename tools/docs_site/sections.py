@@ -1,7 +1,7 @@
 """The sections of the site, from the folders of `docs/` and the lists of `docs/index.md`.
 
 A new page appears in the section of its folder, in the order of the lists; pages that no list names come last.
-A group is a folder of pages with a first page of its own, so that the navigation stays short.
+A group is a folder of pages with a first page, so that the navigation stays short.
 """
 
 from __future__ import annotations

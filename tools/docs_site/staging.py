@@ -33,13 +33,13 @@ def staged(text: str, file: str) -> str:
 
 
 def _both(found: re.Match[str]) -> str:
-    """Return a picture as two, of which a page shows the one for its colours."""
+    """Return a picture as two; a page shows the one for its colours."""
     alt = found["alt"].replace("[", "\\[").replace("]", "\\]")
     return f"![{alt}]({found['light']}){{.only-light}}\n![{alt}]({found['dark']}){{.only-dark}}"
 
 
 def copy_linked(target: Path, root: Path = ROOT) -> list[str]:
-    """Copy the files that pages link and that are no pages; return the links to files that do not exist.
+    """Copy the files that pages link, other than pages; return the links to files that do not exist.
 
     Args:
         target: the folder of the sources of the site.

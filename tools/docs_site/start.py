@@ -1,4 +1,4 @@
-"""The start page: what tacit is, two commands, a picture, the sections, and the lists of `docs/index.md`."""
+"""The start page: a sentence on tacit, two commands, a picture, the sections, and the lists of `docs/index.md`."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Dataset(Reply):
     left_in_all: Amounts
     """What is left of the budget of all."""
     spent: Amounts
-    """What all have spent."""
+    """The total that all analysts have spent."""
     limit: Amounts | None
     """The limit of the caller; null without one."""
     currency: str

@@ -36,7 +36,7 @@ class Past(Reply):
     time: int
     """When, in seconds since 1970."""
     cost: Amounts | None
-    """What it cost; null if nothing was charged."""
+    """The cost; null if nothing was charged."""
     record: int | None
     """The number of the charge in the ledger; null if nothing was charged."""
 

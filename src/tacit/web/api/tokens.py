@@ -25,7 +25,7 @@ class NewToken(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"label": "notebook", "days": 30}]})
 
     label: Annotated[StrictStr, Field(max_length=100)] = ""
-    """What the token is for."""
+    """The purpose of the token."""
     days: Annotated[StrictInt, Field(ge=1, le=366)] = credentials.DAYS
     """The lifetime in days."""
 
@@ -38,7 +38,7 @@ class Token(Reply):
     person: str
     """The name of the person."""
     label: str
-    """What the token is for."""
+    """The purpose of the token."""
     created: int
     """When it was made, in seconds since 1970."""
     expires: int
