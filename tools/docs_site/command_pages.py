@@ -72,7 +72,8 @@ def _usage(name: str, command: Any, arguments: list[Any]) -> str:  # noqa: ANN40
 
 def _shown(one: Any) -> str:  # noqa: ANN401 - as above
     """Return an argument as usage shows it."""
-    return (one.metavar or one.name.upper()) + (" …" if one.nargs != 1 else "")
+    name = str(one.metavar or one.name.upper())
+    return name if one.nargs == 1 else f"{name} …"
 
 
 def _spellings(one: Any) -> str:  # noqa: ANN401 - as above

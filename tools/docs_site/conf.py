@@ -50,4 +50,4 @@ html_theme_options = {
     "show_nav_level": 1,
     "navigation_depth": 3,
 }
-html_sidebars = {"index": []}
+html_sidebars: dict[str, list[str]] = {"index": []}

@@ -123,7 +123,7 @@ def _signature(call: Any, *, bound: bool = False) -> str:  # noqa: ANN401 - any 
 
 
 def _parameter(one: inspect.Parameter) -> str:
-    stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+    stars = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(one.kind.name, "")
     text = stars + one.name
     if one.annotation is not one.empty:
         text += f": {_annotation(one.annotation)}"
@@ -134,6 +134,6 @@ def _parameter(one: inspect.Parameter) -> str:
 
 
 def _annotation(value: object) -> str:
-    text = value if isinstance(value, str) else inspect.formatannotation(value)
+    text = value if isinstance(value, str) else str(inspect.formatannotation(value))
     forward = re.sub(r"ForwardRef\('([^']+)'\)", r"\1", text)
     return re.sub(r"\b(?:typing|collections\.abc|tacit(?:\.\w+)+)\.(?=\w)", "", forward).strip("'\"")
