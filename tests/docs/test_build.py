@@ -142,3 +142,14 @@ def test_the_search_finds_a_page_without_a_server(site: Path, browser: Browser, 
     found = page.eval_on_selector_all("#search-results li a", "links => links.map(link => link.getAttribute('href'))")
     assert any(link.startswith(address) for link in found)
     assert outside == []
+
+
+@pytest.mark.long
+@pytest.mark.skipif(LACKS_SPHINX or CHROMIUM is None, reason="Sphinx or Chromium is missing")
+@pytest.mark.parametrize(("scheme", "hidden"), [("light", "dark"), ("dark", "light")])
+def test_a_picture_is_shown_in_the_colours_of_the_page(site: Path, browser: Browser, scheme: str, hidden: str) -> None:
+    page, _ = opened(browser, DESKTOP, scheme)
+    page.goto((site / "explanation" / "laws.html").as_uri())
+    assert page.locator(f"img[src*='-{scheme}.svg']:visible").count() > 5
+    assert page.locator(f"img[src*='-{hidden}.svg']:visible").count() == 0
+    assert "{." not in page.inner_text("article")

@@ -14,7 +14,7 @@ exclude_patterns = ["_build"]
 suppress_warnings = ["myst.header"]  # pages may begin with a heading of any level
 
 smartquotes = False
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["attrs_inline", "colon_fence"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 
