@@ -20,6 +20,8 @@ from docs_site.stage import stage
 from tacit.version import VERSION
 
 BUILD = ROOT / "build" / "docs"
+NOTEBOOKS = ROOT / "site" / "notebooks"
+"""The tutorials as notebooks, if they were written before; the site keeps them and links them."""
 
 
 def build(out: Path, work: Path) -> list[str]:
@@ -30,8 +32,10 @@ def build(out: Path, work: Path) -> list[str]:
         work: a folder for sources and caches, which is replaced.
     """
     shutil.rmtree(work, ignore_errors=True)
+    if NOTEBOOKS.is_dir():
+        shutil.copytree(NOTEBOOKS, work / "notebooks")
     shutil.rmtree(out, ignore_errors=True)
-    missing = stage(work / "source")
+    missing = stage(work / "source", work / "notebooks")
     options = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(work / "doctrees")]
     environment = {"NO_COLOR": "1", **os.environ, "TACIT_DOCS_VERSION": VERSION}
     command = [sys.executable, "-m", "sphinx", *options, str(work / "source"), str(out)]

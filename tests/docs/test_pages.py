@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 from docs_site import staging
 from docs_site.pages import ROOT, Page, linked_files, relinked, table
-from docs_site.sections import INDEX, SECTIONS, landings, lists
-from docs_site.stage import all_pages
+from docs_site.sections import INDEX, SECTIONS, landings, lists, sections
+from docs_site.stage import all_pages, with_notebook
 
 PAGES = all_pages()
 IMAGES = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs" / "images").rglob("*.*")}
@@ -45,7 +45,7 @@ def test_a_page_is_in_the_navigation_once(page: Page) -> None:
 
 def test_a_new_page_needs_no_list_to_appear() -> None:
     index = (ROOT / INDEX).read_text("utf-8")
-    for section in SECTIONS:
+    for section in sections(index):
         new = Page(f"{section.folder}/a-new-page.md", "# A new page\n")
         first, *_ = landings(section, index, [new])
         assert "* [A new page](a-new-page.md)" in first.text
@@ -54,7 +54,17 @@ def test_a_new_page_needs_no_list_to_appear() -> None:
 
 def test_every_section_has_a_list_in_the_index() -> None:
     found = lists((ROOT / INDEX).read_text("utf-8"))
-    assert {section.heading for section in SECTIONS} == found.keys() - {""}
+    assert [section.heading for section in sections((ROOT / INDEX).read_text("utf-8"))] == [*found][1:]
+
+
+def test_a_heading_without_a_section_says_where_to_add_one() -> None:
+    with pytest.raises(ValueError, match=r"\['Recipes'\]: add a section for each to SECTIONS in .*sections\.py"):
+        sections("**Tutorials**\n* [a](tutorial/a.md)\n\n**Recipes**\n* [b](recipes/b.md)\n")
+
+
+def test_the_rest_of_a_heading_is_the_first_sentence_of_its_list() -> None:
+    found = lists("Hello.\n\n**Tutorials**: eight pages.\n* [a](tutorial/a.md)\n")
+    assert found["Tutorials"] == "Eight pages.\n\n* [a](tutorial/a.md)"
 
 
 def test_a_page_of_every_folder_is_in_a_section() -> None:
@@ -103,3 +113,12 @@ def test_every_page_has_one_first_heading() -> None:
 
 def test_cells_of_a_table_stay_on_one_line() -> None:
     assert table(["a"], [["one\ntwo"]]).splitlines()[2] == "| one two |"
+
+
+def test_a_tutorial_links_its_notebook_if_there_is_one(tmp_path: Path) -> None:
+    (tmp_path / "first.ipynb").write_text("{}", "utf-8")
+    first, second = Page("tutorial/first.md", "# First\n\nText.\n"), Page("tutorial/second.md", "# Second\n")
+    assert 'href="../notebooks/first.ipynb"' in with_notebook(first, tmp_path)
+    assert with_notebook(first, tmp_path).startswith("# First\n")
+    assert with_notebook(second, tmp_path) == second.text
+    assert with_notebook(Page("how-to/first.md", "# First\n"), tmp_path) == "# First\n"

@@ -58,6 +58,10 @@ def site_path(file: str) -> str:
     """
     if file in PROJECT:
         return PROJECT[file]
+    if file == "examples/README.md":
+        return "examples/overview.md"
+    if file.startswith("examples/") and file.endswith("/README.md"):
+        return f"examples/{file.split('/')[1]}.md"
     return file.removeprefix("docs/") if file.startswith("docs/") else f"files/{file}"
 
 

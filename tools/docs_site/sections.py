@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from docs_site.pages import Page, linked_files, relative, relinked
+from docs_site.pages import Page, linked_files, relative, relinked, sentence
 
 INDEX = "docs/index.md"
-_HEADING = re.compile(r"^(?:\*\*(?P<bold>[^*\n]+)\*\*|## (?P<plain>[^\n]+))\n", re.MULTILINE)
+_HEADING = re.compile(r"^(?:\*\*(?P<bold>[^*\n]+)\*\*(?P<rest>:[^\n]*)?|## (?P<plain>[^\n]+))\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Section:
 SECTIONS = (
     Section("tutorial", "Tutorials", "Tutorials", "Learn tacit by stories that run, each on data that comes with it."),
     Section("how-to", "How-to", "How-to guides", "Solve one task: limits, ledgers, servers, databases, audits."),
+    Section("examples", "Examples", "Examples", "See whole jobs: programs with their data, which the tests run."),
     Section(
         "explanation", "Explanation", "Explanation", "Understand what ε promises, how noise works, and what can fail."
     ),
@@ -64,6 +65,17 @@ SECTIONS = (
 )
 
 
+def sections(index: str) -> list[Section]:
+    """Return the sections that `docs/index.md` has; ValueError for a heading without a section."""
+    found = lists(index).keys() - {""}
+    unknown = found - {section.heading for section in SECTIONS}
+    if unknown:
+        raise ValueError(
+            f"{INDEX} has the headings {sorted(unknown)}: add a section for each to SECTIONS in {__file__}."
+        )
+    return [section for section in SECTIONS if section.heading in found]
+
+
 def lists(index: str) -> dict[str, str]:
     r"""Return the list under each heading of `docs/index.md`.
 
@@ -74,7 +86,8 @@ def lists(index: str) -> dict[str, str]:
     ends = [*(head.start() for head in heads[1:]), len(index)]
     found = {"": index[: heads[0].start()].strip() if heads else index}
     for head, end in zip(heads, ends, strict=True):
-        found[(head["bold"] or head["plain"]).strip()] = index[head.end() : end].strip()
+        text = [sentence((head["rest"] or "").removeprefix(":")), index[head.end() : end].strip()]
+        found[(head["bold"] or head["plain"]).strip()] = "\n\n".join(filter(None, text))
     return found
 
 
@@ -107,9 +120,9 @@ def landings(section: Section, index: str, pages: Iterable[Page]) -> list[Page]:
     return [Page(path, "\n\n".join(filter(None, text)) + "\n", section.purpose), *firsts]
 
 
-def start_toctree() -> str:
+def start_toctree(found: Iterable[Section]) -> str:
     """Return the hidden list of sections for the start page."""
-    return _toctree([Page(f"{section.folder}/index.md", "") for section in SECTIONS])
+    return _toctree([Page(f"{section.folder}/index.md", "") for section in found])
 
 
 def _group_page(group: Group, pages: list[Page]) -> Page:

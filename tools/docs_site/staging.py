@@ -18,8 +18,9 @@ _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 def handwritten(root: Path = ROOT) -> Iterator[tuple[str, Page]]:
-    """Yield each page of the repository with its file: those of `docs/` but the index, and those of `PROJECT`."""
-    inside = (path.relative_to(root).as_posix() for path in sorted((root / "docs").rglob("*.md")))
+    """Yield each page of the repository with its file: those of `docs/` but the index, examples, and `PROJECT`."""
+    found = [*sorted((root / "docs").rglob("*.md")), *sorted((root / "examples").rglob("README.md"))]
+    inside = (path.relative_to(root).as_posix() for path in found)
     for file in dict.fromkeys((*inside, *PROJECT)):
         path = root / file
         if file != INDEX and path.exists():

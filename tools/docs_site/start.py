@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docs_site.pages import Page, relinked
-from docs_site.sections import INDEX, SECTIONS, lists, start_toctree
+from docs_site.sections import INDEX, Section, lists, sections, start_toctree
 
 PATH = "index.md"
 _HERO = """# tacit
@@ -42,11 +42,12 @@ def start_page(index: str) -> Page:
         index: the text of `docs/index.md`.
     """
     parts = lists(index)
-    sections = "\n\n".join(f"## {section.heading}\n\n{parts[section.heading]}" for section in SECTIONS)
-    text = [_HERO, _cards(), relinked(sections, INDEX, PATH), start_toctree()]
+    found = sections(index)
+    listed = "\n\n".join(f"## {section.heading}\n\n{parts[section.heading]}" for section in found)
+    text = [_HERO, _cards(found), relinked(listed, INDEX, PATH), start_toctree(found)]
     return Page(PATH, "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n" + "\n\n".join(text) + "\n")
 
 
-def _cards() -> str:
-    cards = [f":::{{container}} tile\n[{one.name}]({one.folder}/index.md)\n\n{one.purpose}\n:::" for one in SECTIONS]
+def _cards(found: list[Section]) -> str:
+    cards = [f":::{{container}} tile\n[{one.name}]({one.folder}/index.md)\n\n{one.purpose}\n:::" for one in found]
     return "\n\n".join(["::::{container} tiles", *cards, "::::"])
