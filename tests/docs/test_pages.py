@@ -87,6 +87,11 @@ def test_links_follow_their_pages_and_code_stays() -> None:
     assert "[f](https://example.org) [g](#h)" in moved
 
 
+def test_code_has_no_blank_line_at_its_end() -> None:
+    text = "```python\n>>> 1\n1\n\n>>> 2\n2\n\n```\n\n```\nx\n```\n\n```sh\ny\n```\n"
+    assert staging.staged(text, "docs/how-to/x.md") == text.replace("2\n\n```", "2\n```")
+
+
 def test_a_picture_has_a_light_and_a_dark_form() -> None:
     source = (ROOT / "docs" / "explanation" / "laws.md").read_text("utf-8")
     text = staging.staged(source, "docs/explanation/laws.md")

@@ -15,13 +15,16 @@ from tacit.query.policy.file_schema import KEYS
 from tacit.web.settings import ServerSettings, variable
 
 COMMANDS = list(command_pages.commands())
-ROUTES = list(route_pages.routes(route_pages.description()))
-BODIES = route_pages.bodies(route_pages.description())
+PAGES = {page.title: page for page in command_pages.pages()}
+DESCRIPTION = route_pages.description()
+ROUTES = list(route_pages.routes(DESCRIPTION))
+BODIES = route_pages.bodies(DESCRIPTION)
+ROUTE_PAGE = route_pages.page().text
 
 
 @pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])
 def test_a_command_and_each_of_its_options_is_described(name: str, command: object) -> None:
-    (page,) = [page for page in command_pages.pages() if page.title == " ".join(name.split()[:2])]
+    page = PAGES[" ".join(name.split()[:2])]
     section = page.text.partition(f"## {name}\n")[2].partition("\n## ")[0] or page.text
     assert len(summary(command.help).split()) >= 3  # type: ignore[attr-defined]  # typer may bundle its copy of click
     for one in command.params:  # type: ignore[attr-defined]  # as above
@@ -71,8 +74,7 @@ def test_codes_are_those_of_the_shell_and_the_server() -> None:
 
 @pytest.mark.parametrize(("method", "path", "route"), ROUTES, ids=[f"{method} {path}" for method, path, _ in ROUTES])
 def test_a_route_and_its_parameters_are_described(method: str, path: str, route: dict[str, object]) -> None:
-    text = route_pages.page().text
-    assert f"`{method} {path}`, role" in text
+    assert f"`{method} {path}`, role" in ROUTE_PAGE
     assert len(str(route["description"]).split()) >= 4
     for each in route.get("parameters", ()):  # type: ignore[attr-defined]  # JSON
         assert each.get("description"), each["name"]

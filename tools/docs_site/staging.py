@@ -14,6 +14,8 @@ _PICTURE = re.compile(
     r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="(?P<dark>[^"]+)">\s*'
     r'<img alt="(?P<alt>[^"]*)" src="(?P<light>[^"]+)"[^>]*>\s*</picture>'
 )
+_BLANK_END = re.compile(r"^(```[a-z]+\n(?:(?!```).*\n)*?)\n(```)$", re.MULTILINE)
+"""A block of code whose last line is blank, with which a doctest ends its output."""
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
@@ -30,7 +32,8 @@ def handwritten(root: Path = ROOT) -> Iterator[tuple[str, Page]]:
 def staged(text: str, file: str) -> str:
     """Return the text of a page as Sphinx needs it."""
     plain = _COMMENT.sub("", text) if file == "bench/RESULTS.md" else text
-    return relinked(_PICTURE.sub(_both, plain), file, site_path(file))
+    trimmed = _BLANK_END.sub(r"\1\2", _PICTURE.sub(_both, plain))
+    return relinked(trimmed, file, site_path(file))
 
 
 def _both(found: re.Match[str]) -> str:

@@ -26,8 +26,8 @@ make demo
 The first installs tacit and answers a first query privately. The second opens the workbench of the picture, on a
 made-up survey.
 
-[Begin with the first release](tutorial/first-release.md) · [Ask a database](tutorial/ask-a-database.md) ·
-[How it compares](explanation/comparison.md) · [Benchmarks](project/benchmarks.md)
+[Your first private answer](tutorial/ask-a-database.md) · [Threat model](explanation/threat-model.md) ·
+[Comparison](explanation/comparison.md) · [Benchmarks](project/benchmarks.md)
 ::::
 ::::{container} hero-picture
 ![A question and its private answer in the workbench](images/workbench/answer.png)
