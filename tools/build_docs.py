@@ -24,22 +24,25 @@ NOTEBOOKS = ROOT / "site" / "notebooks"
 """The tutorials as notebooks, if they were written before; the site keeps them and links them."""
 
 
-def build(out: Path, work: Path) -> list[str]:
+def build(out: Path, work: Path, notebooks: Path = NOTEBOOKS) -> list[str]:
     """Build the site and return what is wrong with it.
 
     Args:
         out: the folder of the site, which is replaced.
         work: a folder for sources and caches, which is replaced.
+        notebooks: the tutorials as notebooks, if they exist; may be in the folder of the site.
     """
     shutil.rmtree(work, ignore_errors=True)
-    if NOTEBOOKS.is_dir():
-        shutil.copytree(NOTEBOOKS, work / "notebooks")
+    if notebooks.is_dir():
+        shutil.copytree(notebooks, work / "notebooks")
     shutil.rmtree(out, ignore_errors=True)
     missing = stage(work / "source", work / "notebooks")
     options = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(work / "doctrees")]
     environment = {"NO_COLOR": "1", **os.environ, "TACIT_DOCS_VERSION": VERSION}
     command = [sys.executable, "-m", "sphinx", *options, str(work / "source"), str(out)]
     code = subprocess.run(command, env=environment, check=False).returncode
+    if (work / "notebooks").is_dir():
+        shutil.copytree(work / "notebooks", out / "notebooks", dirs_exist_ok=True)
     return [*missing, *(["Sphinx found the mistakes above."] if code else []), *problems(out)]
 
 

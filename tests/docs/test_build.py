@@ -77,7 +77,10 @@ def test_a_page_that_is_three_clicks_away_is_found(tmp_path: Path) -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site; the check of its links is part of it."""
     folder = tmp_path_factory.mktemp("docs")
-    assert build(folder / "site", folder / "work") == []
+    notebooks = folder / "site" / "notebooks"
+    notebooks.mkdir(parents=True)
+    (notebooks / "first-release.ipynb").write_text("{}", "utf-8")
+    assert build(folder / "site", folder / "work", notebooks) == []
     return folder / "site"
 
 
@@ -107,6 +110,13 @@ def opened(browser: Browser, size: dict[str, int], scheme: str) -> tuple[Page, l
 def test_the_site_builds_without_a_problem(site: Path) -> None:
     assert len(list(site.rglob("*.html"))) > 100
     assert (site / "searchindex.js").stat().st_size > 100_000
+
+
+@pytest.mark.long
+@pytest.mark.skipif(LACKS_SPHINX, reason="Sphinx is missing: pip install --group docs")
+def test_the_site_keeps_and_links_the_notebooks(site: Path) -> None:
+    assert (site / "notebooks" / "first-release.ipynb").read_text("utf-8") == "{}"
+    assert 'href="../notebooks/first-release.ipynb"' in (site / "tutorial" / "first-release.html").read_text("utf-8")
 
 
 @pytest.mark.long
