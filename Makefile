@@ -120,11 +120,11 @@ bench: $(STAMP)  ## compare with other libraries; write bench/RESULTS.md
 attack-peers: $(STAMP)  ## attack other libraries and tacit in the same way; write a section of bench/RESULTS.md
 	$(PY) bench/attacks.py
 
-docs: $(STAMP)  ## write the API reference as HTML to site/
-	.venv/bin/pdoc --docformat google --output-directory site tacit tacit.laws tacit.mechanisms tacit.guarantees tacit.noise tacit.local
+docs: notebooks  ## build the documentation site in site/ and check its links
+	$(PY) tools/build_docs.py
 
 notebooks: $(STAMP)  ## write the tutorials as notebooks to site/notebooks/
 	$(PY) tools/make_notebooks.py
 
 clean:  ## remove all files that the targets created
-	rm -rf .venv $(LOWEST) site .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/.data
+	rm -rf .venv $(LOWEST) site build .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/.data

@@ -35,6 +35,9 @@ class Declared(ShownAsLines):
 
     The price is computed from the queries and δ whenever such an object is created, also by `dataclasses.replace`. And
     `ask` does not rely on it: the database parses and prices every query again before it charges.
+
+    Attributes:
+        questions: the queries with their plans.
     """
 
     questions: tuple[SessionQuote, ...]

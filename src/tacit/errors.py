@@ -19,7 +19,8 @@
     ├── BudgetError              the query is valid, but the budget left is too small
     ├── SourceError              the engine that holds the data failed; the message is constant
     │   ├── LedgerError              the ledger cannot be read or written, or is corrupt
-    │   │   └── CommitError              a commit failed: the last record may or may not be stored
+    │   │   ├── CommitError              a commit failed: the last record may or may not be stored
+    │   │   └── NoLedgerError            there is no ledger at a location yet
     │   ├── SizeChangedError         the public number of rows or units changed after the charge
     │   └── TimeLimitError           the engine did not finish within its time limit
     └── InternalError            a bug in tacit
@@ -60,6 +61,15 @@ class TacitError(Exception):
     >>> error.unspent = True
     >>> print(error)
     The ledger is locked. Try again later. Nothing was spent.
+
+    Attributes:
+        hint: what to do next, in a sentence; None if there is no advice.
+        unspent: whether the error is known to have come before a charge.
+        where: the place of the failing source in its policy; None without one.
+
+    Args:
+        message: the fact, in a sentence.
+        hint: what to do next, in a sentence.
     """
 
     hint: str | None = None
@@ -118,6 +128,9 @@ class InvalidError(TacitError, ValueError):
     >>> raise InvalidError("Cannot sample an event twice.", argument="of", hint="Multiply the two rates instead.")
     Traceback (most recent call last):
     tacit.errors.InvalidError: Cannot sample an event twice. Multiply the two rates instead.
+
+    Attributes:
+        argument: the name of the argument that is not valid; None without one.
     """
 
     def __init__(self, message: str, *, argument: str | None = None, hint: str | None = None) -> None:

@@ -55,7 +55,14 @@ _MOVES = {"add/remove": "comes or goes", "change one": "changes"}
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OutsideRelease(ShownAsLines):
-    """A charge for a release outside SQL: its note, its events, its cost, and its receipt."""
+    """A charge for a release outside SQL: its note, its events, its cost, and its receipt.
+
+    Attributes:
+        note: what was released, in the words of the caller.
+        events: what was charged.
+        cost: the cost.
+        context: facts about the ledger and the software, for the receipt.
+    """
 
     note: str
     events: tuple[Event, ...]

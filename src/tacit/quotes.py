@@ -41,7 +41,12 @@ _TOTALS = ("count", "count_units", "count_distinct", "sum", "table_count")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SessionQuote(Quote):
-    """A quote that knows its session and its query, from which tacit computes it again before a joint charge."""
+    """A quote that knows its session and its query, from which tacit computes it again before a joint charge.
+
+    Attributes:
+        session: the session that computed it.
+        question: the query with its options.
+    """
 
     session: Session = field(compare=False)
     question: Question = field(compare=False)

@@ -50,6 +50,11 @@ def draft(table: object, columns: Sequence[str], *, sep: str | None = None) -> D
 
     >>> draft({"zip": ["47677", "47602"] * 36, "sex": ["F", "M"] * 36}, ["zip", "sex"])
     {'zip': Mask(width=5, character='*'), 'sex': Suppress()}
+
+    Args:
+        table: the rows, as for `anonymize`.
+        columns: the columns to draft rules for.
+        sep: the separator of a CSV file.
     """
     rows = read(table, sep=sep)
     if isinstance(columns, str) or not isinstance(columns, Iterable):

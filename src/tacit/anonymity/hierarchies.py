@@ -35,7 +35,12 @@ class HierarchyRule(Protocol):
     """A rule that makes a hierarchy over the values of a column."""
 
     def over(self, values: Texts, column: str = ...) -> Hierarchy:
-        """Return the hierarchy over these values."""
+        """Return the hierarchy over these values.
+
+        Args:
+            values: the distinct values.
+            column: the name of the column in messages.
+        """
         ...
 
 
@@ -50,6 +55,10 @@ class Hierarchy(ShownAsLines):
     >>> h = Hierarchy((("Flu", "lung", "*"), ("Bronchitis", "lung", "*"), ("Ulcer", "stomach", "*")))
     >>> h.height, h.shares(1).tolist()
     (3, [0.6666666666666666, 0.3333333333333333])
+
+    Attributes:
+        rows: the rows of the table.
+        column: the name of the column in messages.
     """
 
     rows: tuple[tuple[str | None, ...], ...]

@@ -43,6 +43,10 @@ def mask(width: int, character: str = "*") -> HierarchyRule:
 
     >>> mask(5).over(("47677", "47602")).rows[0]
     ('47677', '4767*', '476**', '47***', '4****', '*')
+
+    Args:
+        width: the number of characters that can be hidden.
+        character: what replaces a hidden character.
     """
     return Mask(width, character)
 
@@ -88,6 +92,11 @@ def intervals(widths: Sequence[float], start: float = 0, *, fitted: bool = False
 
     >>> intervals([5, 10, 20, 40]).over(("29", "43")).rows[0]
     ('29', '[25, 30)', '[20, 30)', '[20, 40)', '[0, 40)', '*')
+
+    Args:
+        widths: the width of each level, from narrow to wide.
+        start: where an interval starts.
+        fitted: whether a class publishes its range.
     """
     if not is_list(widths):
         raise bad_value("intervals' widths", widths, "a list of numbers > 0")
@@ -179,6 +188,9 @@ def dates(parts: Sequence[str] = ("month", "quarter", "year", "decade")) -> Hier
 
     >>> dates(["month", "year"]).over(("2024-12-31",)).rows
     (('2024-12-31', '2024-12', '2024', '*'),)
+
+    Args:
+        parts: "month", "quarter", "year" and "decade", from fine to coarse.
     """
     if not is_list(parts) or not all(isinstance(part, str) for part in parts):
         raise bad_value("dates' parts", parts, f"a list of some of {', '.join(_PARTS)}, from fine to coarse")

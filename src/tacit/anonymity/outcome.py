@@ -56,6 +56,7 @@ class Anonymized(ShownAsLines):
         hints: what would halve the loss, or how to find out.
         drafted: by column, what tacit drafted if no hierarchy was given, and the labels of one value.
         recoding: to save, and to apply to other rows.
+        before: the result of `check` on the input.
     """
 
     table: Any
@@ -114,7 +115,12 @@ class Anonymized(ShownAsLines):
         self.recoding.save(path)
 
     def transform(self, table: object, *, sep: str | None = None) -> Anonymized:
-        """Return other rows recoded the same way; classes that fail the requirements are not published."""
+        """Return other rows recoded the same way; classes that fail the requirements are not published.
+
+        Args:
+            table: the other rows, as for `anonymize`.
+            sep: the separator of a CSV file.
+        """
         roles = self._roles
         return transform(
             table, self.recoding, require=self._require, sensitive=roles.sensitive, unit=roles.unit, keep=roles.keep,
@@ -351,6 +357,15 @@ def transform(
 
     Raises:
         InvalidError: a column does not exist, or has a value that its hierarchy lacks.
+
+    Args:
+        table: the other rows, as for `anonymize`.
+        recoding: the recoding of a published table.
+        require: the requirements, such as `tc.KAnonymity(5)`.
+        sensitive: the sensitive columns.
+        unit: the column of persons, if a person may have several rows.
+        keep: the columns to publish unchanged.
+        sep: the separator of a CSV file.
     """
     rows = read(table, sep=sep)
     if not isinstance(recoding, Recoding):

@@ -52,6 +52,9 @@ class KAnonymity(ShownAsFields):
 
     >>> KAnonymity(5)
     KAnonymity(k=5)
+
+    Args:
+        k: the least number of rows or persons of a class.
     """
 
     k: int
@@ -67,6 +70,16 @@ class LDiversity(ShownAsFields):
 
     >>> LDiversity(3, kind="entropy").level
     Fraction(3, 1)
+
+    Args:
+        l: the least diversity of a class.
+        kind: "distinct", "entropy" or "recursive".
+        c: for "recursive": the most frequent value of a class has less than c times the rows of all from the l-th on.
+        column: the sensitive column; by default, every sensitive column.
+
+    Attributes:
+        level: l as an exact number.
+        share: c as an exact number; 0 without c.
     """
 
     l: float  # noqa: E741 - the literature's letter
@@ -106,6 +119,9 @@ class TCloseness(ShownAsFields):
         distance: between two sensitive values: "equal", "ordered" or "hierarchical".
         hierarchy: of the sensitive values; for the ordered distance, their order from low to high.
         column: the sensitive column; by default, every sensitive column.
+
+    Attributes:
+        bound: t as an exact number.
     """
 
     t: float
@@ -126,6 +142,16 @@ class NTCloseness(ShownAsFields):
 
     >>> NTCloseness(1000, 0.2).bound
     Fraction(1, 5)
+
+    Args:
+        n: the least number of rows of the superset.
+        t: the distance.
+        distance: between two sensitive values: "equal", "ordered" or "hierarchical".
+        hierarchy: of the sensitive values; for the ordered distance, their order from low to high.
+        column: the sensitive column; by default, every sensitive column.
+
+    Attributes:
+        bound: t as an exact number.
     """
 
     n: int

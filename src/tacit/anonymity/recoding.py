@@ -52,7 +52,13 @@ class Cover:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecodedTable:
-    """Covers of all columns, the label of every row in each, and which rows are kept."""
+    """Covers of all columns, the label of every row in each, and which rows are kept.
+
+    Attributes:
+        covers: the columns with their hierarchies.
+        codes: the label of every row, column by column.
+        kept: whether each row is published.
+    """
 
     covers: tuple[Cover, ...]
     codes: tuple[Codes, ...]
@@ -167,7 +173,13 @@ def _smallest_groups(tree: Hierarchy, order: Codes, low: Codes, high: Codes) -> 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recoding(ShownAsLines):
-    """Covers of all columns; `boxes` lists the combinations that are published, unless every column has one level."""
+    """Covers of all columns; `boxes` lists the combinations that are published, unless every column has one level.
+
+    Attributes:
+        covers: the columns with their hierarchies.
+        levels: the level of each column, if each has one; else None.
+        boxes: the combinations that are published; None if each column has one level.
+    """
 
     covers: tuple[Cover, ...]
     levels: tuple[int, ...] | None
@@ -220,6 +232,9 @@ class Recoding(ShownAsLines):
 
         Raises:
             InvalidError: the file cannot be written.
+
+        Args:
+            path: the JSON file.
         """
         path = to_path(path)
         columns = [
@@ -247,6 +262,9 @@ class Recoding(ShownAsLines):
 
         Raises:
             UnreadableFileError: the file does not exist, or is not the file of a recoding.
+
+        Args:
+            path: the JSON file.
         """
         path = to_path(path, "the recoding")
         try:

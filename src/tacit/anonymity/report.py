@@ -106,6 +106,10 @@ class Report(ShownAsLines):
         sensitive: the diversity of each sensitive column.
         reference: rows of the table that t is measured against; None if that is the table itself.
         notes: facts that change the meaning of these numbers.
+        quasi: the quasi-identifiers.
+        unit: the column of persons, if there is one.
+        groups: the classes of the rows.
+        persons: the number of persons of each class, with `unit=`.
     """
 
     rows: int
@@ -136,15 +140,27 @@ class Report(ShownAsLines):
         return max((column.t for column in self.sensitive.values()), default=None)
 
     def failing(self, model: Model) -> int:
-        """Return the number of classes that fail a requirement, decided exactly."""
+        """Return the number of classes that fail a requirement, decided exactly.
+
+        Args:
+            model: a requirement, such as `tc.KAnonymity(5)`.
+        """
         return int(self.fails(model).sum())
 
     def meets(self, *models: Model) -> bool:
-        """Return whether every class meets every requirement, decided exactly."""
+        """Return whether every class meets every requirement, decided exactly.
+
+        Args:
+            models: requirements, such as `tc.KAnonymity(5)`.
+        """
         return not any(self.failing(model) for model in models)
 
     def fails(self, model: Model) -> Bools:
-        """Return which classes fail a requirement."""
+        """Return which classes fail a requirement.
+
+        Args:
+            model: a requirement, such as `tc.KAnonymity(5)`.
+        """
         require_model(model)
         named = column_of(model)
         if named is not None and named not in self.sensitive:

@@ -38,6 +38,10 @@ def save(rules: Mapping[str, HierarchyRule], path: str | Path) -> None:
     ...     save({"age": intervals([5, 10])}, f"{folder}/rules.toml")
     ...     load(f"{folder}/rules.toml")["age"] == intervals([5, 10])
     True
+
+    Args:
+        rules: the rules by the names of columns.
+        path: the TOML file.
     """
     if not isinstance(rules, Mapping):
         raise bad_value("rules", rules, "rules by column, as `draft` returns them")
@@ -97,6 +101,9 @@ def load(path: str | Path) -> dict[str, HierarchyRule]:
     Raises:
         UnreadableFileError: the file does not exist or is not TOML.
         InvalidError: a table does not describe a rule.
+
+    Args:
+        path: the TOML file.
     """
     file = to_path(path, "the hierarchies")
     try:

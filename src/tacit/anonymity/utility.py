@@ -52,7 +52,12 @@ class Accuracy(ShownAsFields):
 
 @dataclass(frozen=True, slots=True)
 class Losses(ShownAsFields):
-    """The loss of every method at every k."""
+    """The loss of every method at every k.
+
+    Attributes:
+        ks: the values of k.
+        losses: the loss of each method at each k, by the name of the method.
+    """
 
     ks: tuple[int, ...]
     losses: dict[str, list[float]]

@@ -76,6 +76,7 @@ class OneRunReport(ShownAsLines):
         correct: the number of correct ones among them.
         ceiling: the bound if every guess were correct.
         seed: the seed of the coins.
+        versions: the versions on which the audit depends.
     """
 
     epsilon_lower: float

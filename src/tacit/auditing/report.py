@@ -70,6 +70,7 @@ class AuditReport(ShownAsLines):
         method: "clopper-pearson" or "dkw".
         seed: the seed of the order of the runs.
         reproduce: the call that repeats the audit.
+        versions: the versions on which the audit depends.
     """
 
     epsilon_lower: float

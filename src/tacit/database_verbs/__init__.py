@@ -19,8 +19,14 @@ __all__ = ["DatabaseVerbs", "with_warnings"]
 class DatabaseVerbs(AggregateVerbs, TableVerbs, BoundsVerbs, MarginalVerbs, RowVerbs, ClassifierVerbs, ItemsetVerbs):
     """The verbs of `Database`.
 
-    `by` names the columns to group by, `where` is a condition in SQL, and `table` names one of several tables. A column
-    may be an expression in SQL. The cost and the limits are given as for `sql`: `epsilon=`, `delta=`, `rho=` or
-    `error=`; `reach=`, `max_groups=`, `max_rows=`, `bounds=`; `measure_cut=`, `share=`, `intervals=`, `params=`,
-    `request=`. With `plan=True` a verb returns the cost and the expected errors, and spends nothing.
+    A column may be an expression in SQL. The cost and the limits are given as for `sql`: `epsilon=`, `delta=`, `rho=`
+    or `error=`; `reach=`, `max_groups=`, `max_rows=`, `bounds=`; `measure_cut=`, `share=`, `intervals=`, `params=`.
+
+    Args:
+        by: the columns to group by.
+        where: a condition in SQL: only rows that meet it count.
+        table: the name of one of several tables.
+        plan: whether to return the cost and the expected errors alone, and to spend nothing.
+        request: a name for the query; repeating the query under this name returns the recorded answer at no cost.
+        q: for `quantile`: the rank, a number from 0 to 1, or several.
     """

@@ -32,6 +32,10 @@ def split(guarantee: Guarantee, parts: int | Sequence[Number]) -> list[Guarantee
     ApproxDP(epsilon=0.1, delta=1e-07)
     >>> split(PureDP(epsilon=1), [3, 1])
     [PureDP(epsilon=0.75), PureDP(epsilon=0.25)]
+
+    Args:
+        guarantee: the guarantee to divide.
+        parts: the number of equal parts, or a weight for each part.
     """
     if not isinstance(guarantee, get_args(Guarantee)):
         raise bad_value("guarantee", guarantee, "a guarantee such as PureDP or ZCDP")
@@ -108,6 +112,10 @@ def parallel(parts: Sequence[HasGuarantee | Event | Guarantee], neighbours: Neig
     PureDP(epsilon=0.3)
     >>> parallel([PureDP(epsilon=0.1), PureDP(epsilon=0.3)], "change one")
     PureDP(epsilon=0.6)
+
+    Args:
+        neighbours: "add/remove" or "change one", the relation for which to state the guarantee.
+        parts: the releases, one for each part of the data.
     """
     if neighbours not in get_args(Neighbours):
         raise bad_value("neighbours", neighbours, "'add/remove' or 'change one'")

@@ -74,7 +74,11 @@ Item: TypeAlias = HasEvent | Event | Guarantee | PrivacyProfile
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """Releases priced together; see `compose`."""
+    """Releases priced together; see `compose`.
+
+    Attributes:
+        parts: what was composed: guarantees, events and profiles, each with its number.
+    """
 
     parts: Components
 
@@ -95,7 +99,13 @@ class Composition:
         return accountant(rule, EPSILONS)(self.parts, slack, narrow)
 
     def delta(self, *, epsilon: Number, rule: CompositionRule = "tight", width: Number = 1e-3) -> Bounds:
-        """Bracket the least δ such that all parts are (ε,δ)-DP, by any rule but "basic" and "advanced"."""
+        """Bracket the least δ such that all parts are (ε,δ)-DP, by any rule but "basic" and "advanced".
+
+        Args:
+            epsilon: ε of the (ε, δ) guarantee.
+            rule: one of the rules in the table of the module.
+            width: the width of the bracket relative to δ.
+        """
         size, narrow = nonnegative(epsilon, "epsilon"), _read_width(width)
         if not self.parts:
             return Bounds(0.0, 0.0)
@@ -125,6 +135,9 @@ class Composition:
         >>> from tacit.guarantees.values import GaussianDP
         >>> compose([GaussianDP(mu=1)]).log_moments([1, 2])
         [1.0, 3.0]
+
+        Args:
+            orders: the numbers α > 0 at which to bound the moment.
         """
         if not isinstance(orders, Iterable):
             raise bad_value("orders", orders, "a list of numbers > 0")

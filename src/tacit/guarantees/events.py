@@ -91,6 +91,10 @@ class DiscreteLaplaceNoise(_Record):
     """Independent discrete Laplace noise on integers that move by at most `l1` in L1.
 
     `coordinates` bounds how many of them can move at all; with 1 the shift is scalar.
+
+    Attributes:
+        scale: the scale of the noise.
+        l1: the largest L1 distance of neighbours' integers.
     """
 
     scale: Fraction
@@ -103,6 +107,10 @@ class DiscreteGaussianNoise(_Record):
     """Independent discrete Gaussian noise on integers that move by at most √`l2_squared` in L2.
 
     `coordinates` bounds how many of them can move at all; with 1 the shift is scalar.
+
+    Attributes:
+        variance: σ² of the noise.
+        l2_squared: the square of the largest L2 distance of neighbours' integers.
     """
 
     variance: Fraction
@@ -112,7 +120,12 @@ class DiscreteGaussianNoise(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceNoise(_Record):
-    """Continuous Laplace noise on one real that moves by at most `l1`; tacit draws the discrete law."""
+    """Continuous Laplace noise on one real that moves by at most `l1`; tacit draws the discrete law.
+
+    Attributes:
+        scale: the scale of the noise.
+        l1: the largest distance of neighbours' values.
+    """
 
     scale: Fraction
     l1: Fraction
@@ -120,7 +133,12 @@ class LaplaceNoise(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianNoise(_Record):
-    """Independent continuous Gaussian noise on reals that move by at most `l2` in L2; tacit draws the discrete law."""
+    """Independent continuous Gaussian noise on reals that move by at most `l2` in L2; tacit draws the discrete law.
+
+    Attributes:
+        sigma: the standard deviation of the noise.
+        l2: the largest L2 distance of neighbours' values.
+    """
 
     sigma: Fraction
     l2: Fraction
@@ -139,7 +157,12 @@ class BoundedRange(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PureRelease(_Record):
-    """Any ε-DP release, priced by its ε alone: permute-and-flip, noisy max, above threshold."""
+    """Any ε-DP release, priced by its ε alone: permute-and-flip, noisy max, above threshold.
+
+    Attributes:
+        epsilon: the guarantee of the release.
+        neighbours: the relation for which it holds; None for both.
+    """
 
     epsilon: Fraction
     neighbours: Neighbours | None = None
@@ -150,6 +173,9 @@ class RandomizedBit(_Record):
     """One bit that is kept with probability e^ε/(1+e^ε).
 
     If a list of bits is released, their number is public: `neighbours` is then "change one".
+
+    Attributes:
+        epsilon: the guarantee of the bit.
     """
 
     epsilon: Fraction
@@ -158,7 +184,13 @@ class RandomizedBit(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproxRelease(_Record):
-    """Any (ε,δ)-DP release, priced by its (ε,δ) alone: smooth sensitivity, propose-test-release."""
+    """Any (ε,δ)-DP release, priced by its (ε,δ) alone: smooth sensitivity, propose-test-release.
+
+    Attributes:
+        epsilon: ε of the guarantee.
+        delta: δ of the guarantee.
+        neighbours: the relation for which it holds; None for both.
+    """
 
     epsilon: Fraction
     delta: Fraction
@@ -195,7 +227,12 @@ class PoissonSampled(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZCDPRelease(_Record):
-    """Any ρ-zCDP release, priced by its ρ alone: an answer whose noise depends on an earlier private choice."""
+    """Any ρ-zCDP release, priced by its ρ alone: an answer whose noise depends on an earlier private choice.
+
+    Attributes:
+        rho: ρ of the guarantee.
+        neighbours: the relation for which it holds; None for both.
+    """
 
     rho: Fraction
     neighbours: Neighbours | None = None
@@ -234,6 +271,9 @@ def from_json(text: str) -> Event:
 
     >>> from_json('{"epsilon":"1/3","event":"PureRelease","version":1}')
     PureRelease(epsilon=Fraction(1, 3), neighbours=None)
+
+    Args:
+        text: the line of JSON.
     """
     return _read(_object(text))
 

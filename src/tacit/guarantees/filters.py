@@ -117,6 +117,10 @@ def start(budget: Budget, neighbours: Neighbours | None = None) -> Spent:
 
     >>> start(PureDP(epsilon=1)).loss
     Fraction(0, 1)
+
+    Args:
+        neighbours: the relation of the budget; None leaves it to the first event that holds for one relation only.
+        budget: the budget.
     """
     return replace(limit(budget), loss=Fraction(0), delta=Fraction(0), neighbours=neighbours)
 
@@ -176,6 +180,12 @@ def admit_all(spent: Spent, budget: Budget, events: Sequence[Event | GaussianDP]
     >>> admit_all(start(budget), budget, [PureRelease(epsilon=Fraction("0.08"))] * 2)
     Traceback (most recent call last):
     tacit.errors.BudgetError: This query costs epsilon = 0.16 but only 0.1 is left. Ask ...
+
+    Args:
+        spent: the total before.
+        what: what is charged, in the words of the error.
+        budget: the budget.
+        events: what is run.
     """
     most, total = limit(budget), spent
     costs = [price(budget, event) for event in events]

@@ -83,6 +83,10 @@ class PrivacyLoss(ShownAsFields):
     (2.0, 4.0, 32.0, 0.0)
     >>> round(loss.exceeds(epsilon=2).upper, 6)
     0.5
+
+    Attributes:
+        parts: the mechanisms, events and guarantees whose losses add up, each with its number.
+        loss_at: the loss at an output of the mechanism; None if it is not known.
     """
 
     parts: Components

@@ -46,6 +46,9 @@ class PrivacyProfile:
     (0.1, 0.06225, 1e-06)
     >>> round(known.epsilon(0.05), 4)
     0.6201
+
+    Attributes:
+        points: the pairs (ε, δ), without those that follow from others.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -79,14 +82,22 @@ class PrivacyProfile:
         return rows_html(("ε", "δ"), self.points)
 
     def delta(self, epsilon: Number) -> float:
-        """Return the least guaranteed δ at ε, rounded up."""
+        """Return the least guaranteed δ at ε, rounded up.
+
+        Args:
+            epsilon: ε of the (ε, δ) guarantee.
+        """
         x = float(nonnegative(epsilon, "epsilon"))
         return _on_chord(
             self.points, nextafter(x, -inf) if to_fraction(epsilon, "epsilon") < to_fraction(x, "x") else x
         )
 
     def epsilon(self, delta: Number) -> float:
-        """Return the least ε at which δ is guaranteed, rounded up; infinite if there is no such ε."""
+        """Return the least ε at which δ is guaranteed, rounded up; infinite if there is no such ε.
+
+        Args:
+            delta: δ of the (ε, δ) guarantee.
+        """
         target = probability(delta, "delta")
         if to_fraction(self.points[-1][1], "delta") > target:
             return inf

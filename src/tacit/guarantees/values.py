@@ -106,7 +106,11 @@ class ZCDP(_Checked):
     rho: float
 
     def epsilon(self, *, delta: Number) -> float:
-        """Return the ε that this guarantee implies at δ, rounded up."""
+        """Return the ε that this guarantee implies at δ, rounded up.
+
+        Args:
+            delta: δ of the (ε, δ) guarantee.
+        """
         return _epsilon_of_zcdp(self.rho, delta)
 
 
@@ -127,6 +131,9 @@ class ApproxZCDP(_Checked):
 
         Outside events of probability δ₀ the release is (ε,δ-δ₀)-DP, so it is (ε,δ)-DP (Bun and Steinke,
         arXiv:1605.02065v1, lemma 8.8, with the conversion of `epsilon_of_zcdp`).
+
+        Args:
+            delta: δ of the (ε, δ) guarantee.
         """
         requirement = "a number from 0 to 1"
         total, own = to_fraction(delta, "delta", requirement), to_fraction(self.delta, "delta")
@@ -172,7 +179,11 @@ class GaussianDP(_Checked):
     mu: float
 
     def epsilon(self, *, delta: Number) -> float:
-        """Return the ε that this guarantee implies at δ, rounded up."""
+        """Return the ε that this guarantee implies at δ, rounded up.
+
+        Args:
+            delta: δ of the (ε, δ) guarantee.
+        """
         from tacit.guarantees.conversions import gaussian_epsilon  # noqa: PLC0415 - it imports this module
 
         return gaussian_epsilon(self.mu, delta)

@@ -51,7 +51,11 @@ class ContinuousLaw(ShownAsFields, ABC):
         """The standard deviation; not from the variance, which may be too large or too small for a float."""
 
     def pdf(self, x: npt.ArrayLike) -> float | Floats:
-        """Return the density."""
+        """Return the density.
+
+        Args:
+            x: a number or an array.
+        """
         return at_points(x, self._pdf)
 
     def cdf(self, x: npt.ArrayLike) -> float | Floats:
@@ -75,6 +79,10 @@ class LaplaceLaw(ContinuousLaw):
     >>> law = LaplaceLaw(scale=10)
     >>> law.pdf(0), law.variance, round(law.sf(30), 4)
     (0.05, 200.0, 0.0249)
+
+    Attributes:
+        scale: the scale s.
+        mean: the mean μ.
     """
 
     scale: float
@@ -115,6 +123,10 @@ class NormalLaw(ContinuousLaw):
     >>> law = NormalLaw(sigma=10)
     >>> round(law.pdf(0), 5), law.variance, round(law.quantile(0.975), 2)
     (0.03989, 100.0, 19.6)
+
+    Attributes:
+        sigma: the standard deviation σ.
+        mean: the mean μ.
     """
 
     sigma: float

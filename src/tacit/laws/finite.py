@@ -20,6 +20,10 @@ class FiniteLaw:
     >>> law = FiniteLaw.of([0.0, 3.0, 3.0], [0.5, 0.25, 0.25])
     >>> law.values.tolist(), law.cdf(1), law.sf(0), law.mean, law.variance
     ([0.0, 3.0], 0.5, 0.5, 1.5, 2.25)
+
+    Attributes:
+        values: the values that are possible, in increasing order.
+        probabilities: the probability of each.
     """
 
     values: Floats
@@ -27,7 +31,12 @@ class FiniteLaw:
 
     @classmethod
     def of(cls, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> FiniteLaw:
-        """Return the law of values that may be equal and in any order."""
+        """Return the law of values that may be equal and in any order.
+
+        Args:
+            values: the values.
+            probabilities: the probability of each.
+        """
         distinct, index = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)
         return cls(
             distinct, np.bincount(index, np.asarray(probabilities, dtype=np.float64), distinct.size).astype(np.float64)

@@ -69,7 +69,11 @@ class LogisticRegression:
         return f"LogisticRegression(epsilon={self.epsilon!r}, delta={self.delta!r}, bounds=<{bounds}>)"
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: ARG002, FBT001, FBT002 - scikit-learn's
-        """Return the parameters."""
+        """Return the parameters.
+
+        Args:
+            deep: has no effect; scikit-learn passes it.
+        """
         return {name: getattr(self, name) for name in _NAMES}
 
     def set_params(self, **parameters: object) -> Self:
@@ -81,7 +85,12 @@ class LogisticRegression:
         return self
 
     def fit(self, X: object, y: Sequence[object]) -> Self:  # noqa: N803 - scikit-learn's name
-        """Fit the classifier; each call costs ε, or (ε, δ), for the rows of X."""
+        """Fit the classifier; each call costs ε, or (ε, δ), for the rows of X.
+
+        Args:
+            X: the private rows, one for each unit.
+            y: the label of each row.
+        """
         columns, classes = public_columns(self.bounds, self.bins), _two(self.classes)
         if self.neighbours not in ("add/remove", "change one"):
             raise bad_value("neighbours", self.neighbours, "'add/remove' or 'change one'")

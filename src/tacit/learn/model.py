@@ -124,7 +124,11 @@ class Classifier:
         )
 
     def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: ARG002, FBT001, FBT002
-        """Return the parameters of a fit: none."""
+        """Return the parameters of a fit: none.
+
+        Args:
+            deep: has no effect; scikit-learn passes it.
+        """
         return {}
 
     def decision_function(self, X: object) -> Floats:  # noqa: N803
@@ -133,7 +137,11 @@ class Classifier:
         return scores[0] if len(scores) == 1 else scores.T
 
     def predict_proba(self, X: object) -> Floats:  # noqa: N803
-        """Return the probability of each class for each row."""
+        """Return the probability of each class for each row.
+
+        Args:
+            X: a frame with the columns of the model.
+        """
         scores = self._scores(X)
         if len(scores) == 1:
             second = logistic(scores[0])
@@ -149,7 +157,12 @@ class Classifier:
         return labels
 
     def score(self, X: object, y: Sequence[object]) -> float:  # noqa: N803
-        """Return the share of rows whose label is predicted; not private for these rows."""
+        """Return the share of rows whose label is predicted; not private for these rows.
+
+        Args:
+            X: a frame with the columns of the model.
+            y: the true labels.
+        """
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -198,14 +211,22 @@ class Classifier:
         return WHY_NONE_OTHER
 
     def save(self, path: str | Path) -> None:
-        """Write the model as JSON."""
+        """Write the model as JSON.
+
+        Args:
+            path: the JSON file.
+        """
         from tacit.learn.model_file import save  # noqa: PLC0415 - it imports this module
 
         save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Classifier:
-        """Read a model that `save` wrote; raise InvalidError if the file was changed."""
+        """Read a model that `save` wrote; raise InvalidError if the file was changed.
+
+        Args:
+            path: the JSON file.
+        """
         from tacit.learn.model_file import load  # noqa: PLC0415
 
         return load(path)

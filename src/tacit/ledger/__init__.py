@@ -88,7 +88,11 @@ def __getattr__(name: str) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSize:
-    """The public number of rows, or of other units (`noun`), of a table under a declared version of the data."""
+    """The public number of rows, or of other units (`noun`), of a table under a declared version of the data.
+
+    Attributes:
+        size: the public number of rows or units.
+    """
 
     version: str
     table: str
@@ -105,6 +109,11 @@ class Request:
     own name for this request: a second request under the same key gets the recorded answer too, and no other query may
     use the key. `sizes` are the public sizes that the query uses: the ledger records each, and refuses another size of
     a table under the same version.
+
+    Attributes:
+        question: the query or the note that the ledger records.
+        events: what is charged.
+        analyst: the name of the analyst; empty for none.
     """
 
     question: str
@@ -129,6 +138,10 @@ class Ticket:
     """Permission to read the data once: the number of the charge, and its link in the chain.
 
     If `answer` is set, nothing was charged and nothing may be read: it is the recorded answer.
+
+    Attributes:
+        number: the number of the charge.
+        head: the link of its record in the chain.
     """
 
     number: int
@@ -141,6 +154,12 @@ class LedgerEntry(ShownAsFields):
     """A charge: the query, its events, the time, and the outcome ("pending" until it has ended).
 
     `total` is the total spent after it; `since` is the number of the record with which that budget started.
+
+    Attributes:
+        number: the number of the charge.
+        question: the query or the note.
+        analyst: the name of the analyst; empty for none.
+        events: what was charged.
     """
 
     number: int
@@ -197,16 +216,29 @@ class Ledger(Protocol):
         """Return the limit that applies to one analyst: their own, or that of all unlisted ones, if any."""
 
     def recorded(self, request: Request) -> Ticket | None:
-        """Return the recorded answer to this query, if there is one; charge nothing."""
+        """Return the recorded answer to this query, if there is one; charge nothing.
+
+        Args:
+            request: the query.
+        """
 
     def charge(self, request: Request) -> Ticket:
         """Charge all events or none, durably; raise BudgetError if they do not fit.
 
         If the query has a recorded answer, return it and charge nothing.
+
+        Args:
+            request: the query.
         """
 
     def finish(self, number: int, outcome: str, answer: str | None = None) -> None:
-        """Record the outcome of a charge: "answered", with the answer, or "failed"; it stays charged."""
+        """Record the outcome of a charge: "answered", with the answer, or "failed"; it stays charged.
+
+        Args:
+            number: the number of the charge.
+            outcome: "answered" or "failed".
+            answer: the answer to record, if it may be repeated.
+        """
 
     def entries(self) -> Sequence[LedgerEntry]:
         """Return the charges, oldest first."""
@@ -220,6 +252,10 @@ def check_name(name: object, argument: str) -> str:
 
     >>> check_name("Ann Lee", "analyst")
     'Ann Lee'
+
+    Args:
+        name: the name.
+        argument: the argument to name in the error.
     """
     if not isinstance(name, str) or len(name) > _LONGEST or not name.isprintable() or name != name.strip():
         raise bad_value(argument, name, f"a name of up to {_LONGEST} printable characters")
@@ -227,7 +263,11 @@ def check_name(name: object, argument: str) -> str:
 
 
 def shown_outcome(entry: LedgerEntry) -> str:
-    """Return the outcome of a charge; a release outside SQL is charged, and tacit does not answer it."""
+    """Return the outcome of a charge; a release outside SQL is charged, and tacit does not answer it.
+
+    Args:
+        entry: the charge.
+    """
     return "charged" if entry.outcome == ANSWERED and entry.question.startswith(OUTSIDE) else entry.outcome
 
 

@@ -21,7 +21,11 @@ _FIELDS = {"number": int, "kind": str, "body": str, "link": str}
 
 
 def export(ledger: SqlLedger) -> Generator[str, None, None]:
-    """Yield each record as one line of JSON, and a last line with the number of records."""
+    """Yield each record as one line of JSON, and a last line with the number of records.
+
+    Args:
+        ledger: the ledger, which stays open.
+    """
     count, link, needed = 0, "", OLDEST_FORMAT
     with ledger.snapshot() as (records, _):
         for record in records:

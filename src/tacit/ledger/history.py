@@ -33,7 +33,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Share(ShownAsFields):
-    """The number of queries of one analyst, and their total cost."""
+    """The number of queries of one analyst, and their total cost.
+
+    Attributes:
+        questions: the number of charges.
+        spent: the total of these charges.
+    """
 
     analyst: str
     questions: int
@@ -42,7 +47,11 @@ class Share(ShownAsFields):
 
 @dataclass(frozen=True, slots=True)
 class Charge(ShownAsFields):
-    """A charge, its cost, and the total spent of its budget after it."""
+    """A charge, its cost, and the total spent of its budget after it.
+
+    Attributes:
+        entry: the record of the charge.
+    """
 
     entry: LedgerEntry
     cost: Spent
@@ -82,7 +91,11 @@ def _cost(before: Spent | None, after: Spent, number: int) -> Spent:
 
 
 def by_analyst(ledger: Ledger) -> list[Share]:
-    """Return the queries and the spending of each analyst, the largest first."""
+    """Return the queries and the spending of each analyst, the largest first.
+
+    Args:
+        ledger: the ledger, such as `db.ledger`.
+    """
     counts: dict[str, int] = {}
     for entry in _current(ledger):
         counts[entry.analyst] = counts.get(entry.analyst, 0) + 1
@@ -97,7 +110,12 @@ def _current(ledger: Ledger) -> list[LedgerEntry]:
 
 
 def as_plan(ledger: Ledger, delta: Number) -> Bounds:
-    """Return what all queries so far would have cost as a plan declared in advance: bounds on ε at δ."""
+    """Return what all queries so far would have cost as a plan declared in advance: bounds on ε at δ.
+
+    Args:
+        ledger: the ledger, such as `db.ledger`.
+        delta: δ at which to state the cost.
+    """
     events = [event for entry in _current(ledger) for event in entry.events]
     if not events:
         raise InvalidError("The ledger has no charges, so there is no plan to price.", argument="ledger")
@@ -109,6 +127,10 @@ def remaining(ledger: Ledger, delta: Number) -> float:
 
     For a budget in (ε, δ) this is the rest of ε, for every δ. For a budget in zCDP it is the tight conversion of the
     rest of ρ, at the part of δ that the budget's own rest of δ leaves.
+
+    Args:
+        ledger: the ledger, such as `db.ledger`.
+        delta: δ at which to state the rest.
     """
     spent = ledger.spent
     most = limit(ledger.budget)
@@ -120,7 +142,12 @@ def remaining(ledger: Ledger, delta: Number) -> float:
 
 
 def left(ledger: Ledger, analyst: str | None = None) -> Budget:
-    """Return what may still be spent, by all or by one analyst, as a budget of the same kind."""
+    """Return what may still be spent, by all or by one analyst, as a budget of the same kind.
+
+    Args:
+        ledger: the ledger, such as `db.ledger`.
+        analyst: the name of the analyst; None for all.
+    """
     spent = ledger.spent  # first, because reading it updates the budget
     own_limit = None if analyst is None else ledger.limit_of(analyst)
     if analyst is None or own_limit is None:
@@ -129,7 +156,11 @@ def left(ledger: Ledger, analyst: str | None = None) -> Budget:
 
 
 def history_html(ledger: Ledger) -> str:
-    """Return the charges of a ledger and what is left of its budget as HTML, the latest charge first."""
+    """Return the charges of a ledger and what is left of its budget as HTML, the latest charge first.
+
+    Args:
+        ledger: the ledger, such as `db.ledger`.
+    """
     status = f"Ledger {ledger.name}: left {spell(left(ledger))} of {spell(ledger.budget)}."
     rows = [
         (entry.number, entry.time[:19], entry.analyst, entry.question, entry.outcome, float(charge.cost.loss))
@@ -141,7 +172,11 @@ def history_html(ledger: Ledger) -> str:
 
 
 def burn_down(ledger: Ledger) -> alt.LayerChart:
-    """Return a chart of what is left of the budget after each query."""
+    """Return a chart of what is left of the budget after each query.
+
+    Args:
+        ledger: the ledger, such as `db.ledger`.
+    """
     entries = _current(ledger)
     most = limit(ledger.budget)
     totals = [entry.total.loss for entry in entries if entry.total is not None]

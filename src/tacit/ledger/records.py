@@ -48,8 +48,14 @@ moved stays in format 2, and older versions of tacit can use it. They refuse for
 that is sealed.
 """
 
-PENDING, ANSWERED, FAILED = "pending", "answered", "failed"
-"""The outcomes of a charge."""
+PENDING = "pending"
+"""The outcome of a charge that has not ended, or whose process was killed."""
+
+ANSWERED = "answered"
+"""The outcome of a charge whose query got its answer."""
+
+FAILED = "failed"
+"""The outcome of a charge whose query failed afterwards; it stays charged."""
 
 SEAL, MOVED = "seal", "moved"
 """The kinds of records that end a ledger at one place and continue it at another."""

@@ -47,6 +47,10 @@ class Protocol(Frozen):
         guarantee: what each report promises to the person who sends it.
         event: what was run, for accountants. One report of one person; several of one person compose.
         report_bytes: the size of one report without its envelope.
+        code: the number of the protocol in the envelope of a report.
+
+    Args:
+        epsilon: ε of each report.
     """
 
     code: ClassVar[int]

@@ -70,6 +70,8 @@ class Choice(ShownAsFields):
         std: the predicted standard error of a rare value's count, as in the table.
         why: the reason, in a sentence.
         table: all protocols, from the least error up.
+        domain_size: the number of values.
+        epsilon: ε of each report.
     """
 
     protocol: str

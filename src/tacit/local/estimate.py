@@ -66,7 +66,14 @@ class Estimate:
     """
 
     def __init__(self, *, domain: Sequence[object], n: int, decoded: Decoded, dropped: int = 0) -> None:
-        """Store the estimates; called by an aggregator."""
+        """Store the estimates; called by an aggregator.
+
+        Args:
+            domain: the values.
+            n: the number of reports.
+            decoded: the decoded counts with their law.
+            dropped: the number of malformed reports that were not counted.
+        """
         self.domain = domain
         self.n = n
         self.dropped = dropped

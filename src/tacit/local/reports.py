@@ -102,6 +102,11 @@ class Reports(ShownAsLines):
     <2 GRR reports of 1 byte>
     >>> len(reports.to_bytes()), Reports.from_bytes(reports.to_bytes()) == reports
     (34, True)
+
+    Attributes:
+        code: the number of the protocol in the envelope of a report.
+        digest: the first 16 bytes of the SHA-256 of the parameters.
+        records: the records, one in each row.
     """
 
     __slots__ = ("code", "digest", "records")

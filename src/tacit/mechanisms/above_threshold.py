@@ -131,7 +131,12 @@ class AboveThreshold(Frozen):
         return index
 
     def error(self, *, confidence: float = 0.95, queries: int = 1) -> int | float:
-        """Return a such that every "yes" is above T - a and every "no" below T + a, over `queries` queries."""
+        """Return a such that every "yes" is above T - a and every "no" below T + a, over `queries` queries.
+
+        Args:
+            confidence: the probability with which all answers keep to it.
+            queries: the number of queries.
+        """
         half = failure(confidence) / 2
         steps = two_sided_quantile(self._scales[0], half)
         steps += two_sided_quantile(self._scales[1], half, count_of(queries, "queries"))

@@ -52,6 +52,10 @@ def laplace_densities(
 
     >>> laplace_densities([(0, 1)]).to_dict()["title"]["text"]
     'Laplace densities'
+
+    Args:
+        laws: pairs of a mean and a scale.
+        theme: "light" or "dark".
     """
     if not laws:
         raise bad_value("laws", laws, "at least one pair of a mean and a scale")
@@ -76,6 +80,10 @@ def laplace_and_normal(*, variance: Number = 1, theme: Theme = "light") -> alt.L
 
     >>> laplace_and_normal().to_dict()["title"]["text"]
     'Laplace and normal density of variance 1'
+
+    Args:
+        theme: "light" or "dark".
+        variance: that of both.
     """
     size = float(positive(variance, "variance"))
     laplace, normal = LaplaceLaw(scale=sqrt(size / 2)), NormalLaw(sigma=sqrt(size))
@@ -162,6 +170,10 @@ def exp_epsilon(*, most: Number = 2, theme: Theme = "light") -> alt.LayerChart:
 
     >>> exp_epsilon().to_dict()["title"]["text"]
     'e^ε against 1 + ε'
+
+    Args:
+        most: the largest ε.
+        theme: "light" or "dark".
     """
     end = float(positive(most, "most"))
     if end > 700:  # noqa: PLR2004 - beyond, e^ε is not a float
@@ -236,6 +248,12 @@ def laplace_and_randomized_response(
 
     >>> laplace_and_randomized_response(epsilon=1, people=[100, 1000]).to_dict()["title"]["text"]
     'A count of N people at ε = 1'
+
+    Args:
+        epsilon: ε of both.
+        confidence: the probability with which the errors hold.
+        people: the numbers N.
+        theme: "light" or "dark".
     """
     counts = sorted({count_of(n, "people") for n in people})
     laplace = Laplace(sensitivity=1, epsilon=epsilon).error(confidence=confidence)

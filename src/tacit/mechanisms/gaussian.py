@@ -259,7 +259,15 @@ def _guarantee(event: DiscreteGaussianNoise, epsilon: Fraction | None, delta: Fr
 
 @dataclass(frozen=True, slots=True)
 class NoiseComparison:
-    """Two mechanisms for one vector, the joint error of each at one confidence, and which is smaller."""
+    """Two mechanisms for one vector, the joint error of each at one confidence, and which is smaller.
+
+    Attributes:
+        better: the mechanism with the smaller error.
+        laplace_error: the joint error of Laplace noise.
+        gaussian_error: the joint error of Gaussian noise.
+        laplace: the mechanism with Laplace noise.
+        gaussian: the mechanism with Gaussian noise.
+    """
 
     better: Literal["laplace", "gaussian"]
     laplace_error: float
@@ -281,6 +289,14 @@ def compare_noise(
     'laplace'
     >>> compare_noise(l1=400.0, l2=20.0, outputs=400, epsilon=1, delta=1e-6).better
     'gaussian'
+
+    Args:
+        l1: Δ₁, the largest L1 distance of neighbours' values.
+        l2: Δ₂, the largest L2 distance of neighbours' values.
+        outputs: the number of values.
+        epsilon: ε of both.
+        delta: δ of the Gaussian noise.
+        confidence: the probability with which the joint errors hold.
     """
     ordinary(l1, "l1")
     ordinary(l2, "l2")

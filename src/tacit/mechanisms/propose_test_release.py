@@ -146,7 +146,11 @@ class ProposeTestRelease(Frozen):
         return step, Laplace(sensitivity=2 * steps, epsilon=self._half)
 
     def needed_distance(self, *, confidence: float = 0.95) -> int:
-        """Return the least distance at which a value is released with at least this probability."""
+        """Return the least distance at which a value is released with at least this probability.
+
+        Args:
+            confidence: the probability of a release.
+        """
         return self.threshold + 1 + one_sided_quantile(1 / self._half, failure(confidence))
 
     def probability(self, *, distance: int) -> float:

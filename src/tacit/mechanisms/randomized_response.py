@@ -62,6 +62,9 @@ class RandomizedResponse(Frozen):
         epsilon: the guarantee for each answer; or
         p: the probability of the truth, between 1/2 and 1.
         words: the words for yes and no, if answers are not True and False.
+
+    Attributes:
+        event: the event of one answer, for an accountant to price.
     """
 
     event: RandomizedBit
@@ -79,7 +82,11 @@ class RandomizedResponse(Frozen):
         self._freeze(epsilon=epsilon, p=p, words=self.words)
 
     def release(self, bits: npt.ArrayLike) -> Answers:
-        """Return each answer, kept with probability p: a bool or a word for one answer, an array for an array."""
+        """Return each answer, kept with probability p: a bool or a word for one answer, an array for an array.
+
+        Args:
+            bits: the true answer, or a list or array of them.
+        """
         flat, shape = read_answers(bits, "bits", self.words)
         return write_answers(self._coin.answers(flat), shape, self.words)
 
@@ -102,6 +109,9 @@ class RandomizedResponse(Frozen):
         >>> m = RandomizedResponse(epsilon=1)
         >>> bool(abs(m.estimate(m.release([True] * 30_000 + [False] * 70_000)) - 0.3) < 0.1)
         True
+
+        Args:
+            answers: the released answers.
         """
         flat, _ = read_answers(answers, "answers", self.words)
         return (float(flat.mean()) - 0.5) / self._slope + 0.5
@@ -153,7 +163,12 @@ class RandomizedResponse(Frozen):
         return self._answer(bit).sf(x)
 
     def quantile(self, p: npt.ArrayLike, *, bit: bool = True) -> float | Floats:
-        """Return the least answer, 0 or 1, whose `cdf` is at least p."""
+        """Return the least answer, 0 or 1, whose `cdf` is at least p.
+
+        Args:
+            p: a probability.
+            bit: the true answer.
+        """
         return self._answer(bit).quantile(p)
 
     def sample(self, n: int, *, seed: int, bit: bool = True) -> Bools:

@@ -141,7 +141,12 @@ class Selection(Frozen, ABC):
         self._freeze(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone or None)
 
     def error(self, *, confidence: float = 0.95, candidates: int) -> float:
-        """Return the largest shortfall of the choice from the best score, with this confidence."""
+        """Return the largest shortfall of the choice from the best score, with this confidence.
+
+        Args:
+            confidence: the probability with which the choice is that good.
+            candidates: the number of candidates.
+        """
         rivals = count_of(candidates, "candidates") - (not self._all_rival)
         beta = failure(confidence)
         shortfall = Fraction(log(rivals / beta)) / self._rate if rivals else Fraction(0)

@@ -112,20 +112,33 @@ def _ends(bounds: ValueBounds) -> tuple[Fraction, Fraction]:
 
 
 def count(*, neighbours: Neighbours) -> Sensitivity:
-    """Count the rows that satisfy a condition."""
+    """Count the rows that satisfy a condition.
+
+    Args:
+        neighbours: "add/remove" or "change one".
+    """
     _changes(neighbours)
     return _same(Fraction(1), integral=True)
 
 
 def counts(m: int, *, neighbours: Neighbours) -> Sensitivity:
-    """Count the rows for each of m conditions; a row may satisfy all of them."""
+    """Count the rows for each of m conditions; a row may satisfy all of them.
+
+    Args:
+        m: the number of conditions.
+        neighbours: "add/remove" or "change one".
+    """
     _changes(neighbours)
     size = count_of(m, "m")
     return Sensitivity(size, size, 1)
 
 
 def histogram(*, neighbours: Neighbours) -> Sensitivity:
-    """Count the rows of each of any number of disjoint cells."""
+    """Count the rows of each of any number of disjoint cells.
+
+    Args:
+        neighbours: "add/remove" or "change one".
+    """
     cells = 2 if _changes(neighbours) else 1
     return Sensitivity(cells, cells, 1)
 
@@ -134,6 +147,11 @@ def total(bounds: ValueBounds, *, neighbours: Neighbours, complete: bool = False
     """Sum one clipped value for each row.
 
     `complete` states that every unit has exactly one value, which no filter can drop; only then a change is ≤ b-a.
+
+    Args:
+        bounds: the smallest and the largest value.
+        neighbours: "add/remove" or "change one".
+        complete: whether every unit has exactly one value.
     """
     low, high = _ends(bounds)
     largest = max(abs(low), abs(high))
@@ -144,7 +162,14 @@ def total(bounds: ValueBounds, *, neighbours: Neighbours, complete: bool = False
 
 
 def contributions(bounds: ValueBounds, *, groups: int, rows: int, neighbours: Neighbours) -> Sensitivity:
-    """Sum clipped values over cells. A unit has `groups` cells with `rows` rows each; a count has bounds (1, 1)."""
+    """Sum clipped values over cells. A unit has `groups` cells with `rows` rows each; a count has bounds (1, 1).
+
+    Args:
+        bounds: the smallest and the largest value.
+        groups: the most cells of one unit.
+        rows: the most rows of one unit in a cell.
+        neighbours: "add/remove" or "change one".
+    """
     low, high = _ends(bounds)
     g, r = count_of(groups, "groups"), count_of(rows, "rows")
     largest, spread = r * max(abs(low), abs(high)), r * (max(high, Fraction(0)) - min(low, Fraction(0)))
@@ -155,7 +180,13 @@ def contributions(bounds: ValueBounds, *, groups: int, rows: int, neighbours: Ne
 
 
 def mean(bounds: ValueBounds, n: int, *, neighbours: Neighbours) -> Sensitivity:
-    """Average n clipped values, one for each unit, n public."""
+    """Average n clipped values, one for each unit, n public.
+
+    Args:
+        bounds: the smallest and the largest value.
+        n: the public number of values.
+        neighbours: "change one": under "add/remove" n is not public.
+    """
     low, high = _ends(bounds)
     if not _changes(neighbours):
         raise RefusedError(
@@ -166,7 +197,13 @@ def mean(bounds: ValueBounds, n: int, *, neighbours: Neighbours) -> Sensitivity:
 
 
 def variance(bounds: ValueBounds, n: int, *, neighbours: Neighbours) -> Sensitivity:
-    """Compute the population variance of n clipped values, one for each unit, n public: `var_pop` in SQL."""
+    """Compute the population variance of n clipped values, one for each unit, n public: `var_pop` in SQL.
+
+    Args:
+        bounds: the smallest and the largest value.
+        n: the public number of values.
+        neighbours: "change one": under "add/remove" n is not public.
+    """
     spread = _squared_spread(bounds, neighbours)
     size = count_of(n, "n")
     return _same(spread * (size - 1) / Fraction(size**2))
@@ -177,6 +214,11 @@ def sample_variance(bounds: ValueBounds, n: int, *, neighbours: Neighbours) -> S
 
     >>> float(sample_variance((0, 10), 5, neighbours="change one").l1)
     20.0
+
+    Args:
+        bounds: the smallest and the largest value.
+        n: the public number of values.
+        neighbours: "change one": under "add/remove" n is not public.
     """
     spread = _squared_spread(bounds, neighbours)
     size = count_of(n, "n")
@@ -202,6 +244,11 @@ def median(bounds: ValueBounds, n: int | None = None, *, neighbours: Neighbours)
     The median of an even number of values is the midpoint of the middle two.
 
     Under "change one" the parity of n matters; without n the larger value is returned.
+
+    Args:
+        bounds: the smallest and the largest value.
+        n: the public number of values, if it is known.
+        neighbours: "add/remove" or "change one".
     """
     low, high = _ends(bounds)
     if _changes(neighbours) and (n is None or count_of(n, "n") % 2):

@@ -106,7 +106,11 @@ class SmoothMedian(Frozen):
         )
 
     def release(self, values: npt.ArrayLike) -> float:
-        """Return the noisy median (or quantile), within the bounds and on the grid of `granularity`."""
+        """Return the noisy median (or quantile), within the bounds and on the grid of `granularity`.
+
+        Args:
+            values: the private values, one for each unit.
+        """
         rows = sorted_rows(values, self._low, self._high)
         low, high = quantile_ranks(rows.size - 2, self._quantile)
         smooth = smooth_sensitivity(rows, low, self._decay) + smooth_sensitivity(rows, high, self._decay)
@@ -146,7 +150,16 @@ class SmoothMedian(Frozen):
         smooth: Number,
         quantile: Number = 0.5,
     ) -> SmoothMedian:
-        """Return the most private mechanism that is within `error` if the smooth sensitivity were `smooth`."""
+        """Return the most private mechanism that is within `error` if the smooth sensitivity were `smooth`.
+
+        Args:
+            error: the largest error.
+            confidence: the probability with which it holds.
+            smooth: the smooth sensitivity, which is not public.
+            bounds: the smallest and the largest value.
+            delta: δ of the guarantee.
+            quantile: the quantile; 1/2 is the median.
+        """
         target = positive(error, "error")
         positive(smooth, "smooth")
         low, high = read_bounds(bounds)

@@ -23,7 +23,11 @@ _MOST_ROWS = 50
 
 @dataclass(frozen=True, repr=False)
 class RemotePlan:
-    """The cost of a question and its expected error; nothing was spent."""
+    """The cost of a question and its expected error; nothing was spent.
+
+    Attributes:
+        content: the plan as the server sent it.
+    """
 
     content: Mapping[str, Any]
 
@@ -77,6 +81,10 @@ class RemoteRelease(AnswerTable):
     """A private answer that a server sent: a table, its intervals, its cost and its receipt.
 
     Intervals at another confidence are asked from the server, at no cost.
+
+    Attributes:
+        content: the answer as the server sent it.
+        fetch: what asks the server again.
     """
 
     content: Mapping[str, Any]
@@ -136,7 +144,11 @@ class RemoteRelease(AnswerTable):
         return list(self.content["warnings"])
 
     def plot(self, *, theme: str = "light") -> AnswerChart:
-        """Draw the noisy values with their intervals; the server makes the chart, and tacit[plot] shows it."""
+        """Draw the noisy values with their intervals; the server makes the chart, and tacit[plot] shows it.
+
+        Args:
+            theme: "light" or "dark".
+        """
         import altair as alt  # noqa: PLC0415 - slow to import, and optional
 
         content = self.fetch(f"/answers/{self.content['id']}/chart?theme={theme}")
@@ -177,7 +189,11 @@ def _ends(low: float | None, high: float | None) -> Interval | None:
 
 @dataclass(frozen=True, repr=False)
 class RemoteReport:
-    """A report on limits that a server sent."""
+    """A report on limits that a server sent.
+
+    Attributes:
+        content: the report as the server sent it.
+    """
 
     content: Mapping[str, Any]
 

@@ -74,6 +74,10 @@ class Itemsets:
     probability `confidence`, for all sets whose support was measured, whether or not they are in the answer: so also
     for those that noise brought into it. They are for the baskets that count: at most `reach` of a unit, each with at
     most `most` items. If `full_items` is less than `most`, baskets with more listed items than that count in part.
+
+    Attributes:
+        release: the charge with its receipt.
+        confidence: the probability with which all intervals hold together.
     """
 
     release: CodedRelease
@@ -180,7 +184,12 @@ class Itemsets:
         }
 
     def to_csv(self, path: str | PathLike[str] | None = None, *, spreadsheet: bool = True) -> str | None:
-        """Return the sets as CSV, or write them to a path; items are joined by commas."""
+        """Return the sets as CSV, or write them to a path; items are joined by commas.
+
+        Args:
+            path: the file; without it the text is returned.
+            spreadsheet: whether a text that a spreadsheet would run as a formula gets an apostrophe.
+        """
         return self.table.to_csv(path, spreadsheet=spreadsheet)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -190,7 +199,12 @@ class Itemsets:
         return frame
 
     def plot(self, *, most: int = 30, theme: str = "light") -> AnswerChart:
-        """Draw a bar for each of the first sets, with its interval; this requires the extra `tacit[plot]`."""
+        """Draw a bar for each of the first sets, with its interval; this requires the extra `tacit[plot]`.
+
+        Args:
+            most: the number of sets to draw.
+            theme: "light" or "dark".
+        """
         from tacit import plots  # noqa: PLC0415 - heavy
         from tacit.plots.answers import Caption, by_group  # noqa: PLC0415 - heavy
         from tacit.plots.marks import NoisyColumn  # noqa: PLC0415 - heavy

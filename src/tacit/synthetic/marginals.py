@@ -76,6 +76,11 @@ class NonnegativeMarginals(_Named):
     """Marginals without negative counts that agree with each other: biased, and without intervals.
 
     `fit["age", "sex"]` is a table; any part of a requested marginal has one.
+
+    Attributes:
+        release: the noisy counts.
+        requested: the marginals that were asked for.
+        parts: the fitted counts of each marginal.
     """
 
     release: MarginalRelease
@@ -94,7 +99,11 @@ class NonnegativeMarginals(_Named):
         )
 
     def counts(self, names: str | Sequence[str]) -> Floats:
-        """Return the counts of one marginal as an array with an axis for each column."""
+        """Return the counts of one marginal as an array with an axis for each column.
+
+        Args:
+            names: the columns of the marginal.
+        """
         places = self._places(names)
         rising = tuple(sorted(places))
         table = np.maximum(marginal_of(self.parts, self.release.domain.sizes, rising), 0.0)
@@ -124,6 +133,12 @@ class Marginals(_Named):
 
     The columns may be named in any order, and every part of a requested marginal has a table too. `m.nonnegative()` is
     a second, biased set of tables without negative counts.
+
+    Attributes:
+        release: the noisy counts.
+        requested: the marginals that were asked for.
+        charged: the charge with its receipt.
+        warnings: sentences about what limits the answer.
     """
 
     release: MarginalRelease
@@ -177,7 +192,13 @@ class Marginals(_Named):
         return NonnegativeMarginals(release, self.requested, parts)
 
     def plot(self, *names: str, confidence: float | None = None, theme: str = "light") -> AnswerChart:
-        """Draw one marginal as released, with its error; without names the first one. See `MarginalTable.plot`."""
+        """Draw one marginal as released, with its error; without names the first one. See `MarginalTable.plot`.
+
+        Args:
+            names: the columns of the marginal.
+            confidence: that of the error; by default that of the release.
+            theme: "light" or "dark".
+        """
         return self[names or self.requested[0]].plot(confidence, theme=theme)
 
     # --- all marginals as one table ---------------------------------------------------------------------------------
@@ -205,7 +226,12 @@ class Marginals(_Named):
         )
 
     def to_csv(self, path: str | PathLike[str] | None = None, *, spreadsheet: bool = True) -> str | None:
-        """Return the table of all marginals as CSV, or write it to a path."""
+        """Return the table of all marginals as CSV, or write it to a path.
+
+        Args:
+            path: the file; without it the text is returned.
+            spreadsheet: whether a text that a spreadsheet would run as a formula gets an apostrophe.
+        """
         return self.table.to_csv(path, spreadsheet=spreadsheet)
 
     def to_pandas(self) -> pd.DataFrame:

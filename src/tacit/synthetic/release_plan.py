@@ -14,7 +14,12 @@ from tacit.safe_text import html_lines, visible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasePlan:
-    """The cost of a release and its expected errors; nothing was read or spent."""
+    """The cost of a release and its expected errors; nothing was read or spent.
+
+    Attributes:
+        question: what would be released.
+        cost: the cost of the release.
+    """
 
     question: str
     cost: PureDP | ApproxDP | ZCDP

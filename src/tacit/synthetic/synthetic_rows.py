@@ -31,7 +31,15 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class SyntheticRows:
-    """Rows that were drawn from a private model of a table; `sample` draws more from it at no cost."""
+    """Rows that were drawn from a private model of a table; `sample` draws more from it at no cost.
+
+    Attributes:
+        cost: the cost of the model, from which any number of rows can be drawn.
+        receipt: the guarantee and the noise as JSON.
+        report: the expected distances of pairs of columns, and the measured ones if they were asked for.
+        warnings: sentences about what limits the rows.
+        source: what draws the rows.
+    """
 
     table: Table
     """The rows."""
@@ -110,7 +118,11 @@ class SyntheticRows:
         return self.table.to_csv(path, spreadsheet=spreadsheet)
 
     def to_parquet(self, path: str | PathLike[str]) -> None:
-        """Write the rows to a Parquet file."""
+        """Write the rows to a Parquet file.
+
+        Args:
+            path: the file.
+        """
         try:
             from pyarrow import parquet  # noqa: PLC0415 - not a dependency
         except ImportError:

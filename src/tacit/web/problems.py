@@ -199,18 +199,20 @@ def response_of(error: BaseException, clean: Clean) -> Response:
 
 SCHEMA: Mapping[str, Any] = {
     "title": "Problem",
+    "description": "An error, as application/problem+json.",
     "type": "object",
     "required": ["type", "title", "status", "detail", "unspent"],
     "properties": {
-        "type": {"type": "string", "examples": ["urn:tacit:budget"]},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
+        "type": {"type": "string", "description": "The kind of the problem.", "examples": ["urn:tacit:budget"]},
+        "title": {"type": "string", "description": "The status in words."},
+        "status": {"type": "integer", "description": "The status of the response."},
         "detail": {"type": "string", "description": "What happened."},
         "hint": {"type": "string", "description": "What to do."},
         "unspent": {"type": "boolean", "description": "Whether nothing was spent."},
         "kind": {"type": "string", "description": "The class of the error in Python."},
         "errors": {
             "type": "array",
+            "description": "The fields or lines that are wrong.",
             "items": {
                 "type": "object",
                 "properties": {

@@ -130,6 +130,9 @@ class TablePolicy:
     table, with the columns of all tables. `content` has the rows of a public table as they were when it was opened,
     over its columns with keys; None if there are too many. `key_tuples` are the listed combinations of several columns,
     each column in one list at most.
+
+    Attributes:
+        neighbours: "add/remove" or "change one": what the guarantee hides.
     """
 
     name: str

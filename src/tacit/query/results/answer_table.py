@@ -149,7 +149,12 @@ class AnswerTable(ABC):
     # --- conversions ------------------------------------------------------------------------------------------------
 
     def to_dict(self, *, intervals: bool = False, confidence: float | None = None) -> dict[str, list[Value]]:
-        """Return the columns as lists, by their names."""
+        """Return the columns as lists, by their names.
+
+        Args:
+            intervals: whether each noisy column is followed by the low and the high end of its intervals.
+            confidence: that of the intervals; by default that of the query.
+        """
         return self._shown(intervals, confidence).to_dict()
 
     @overload

@@ -56,6 +56,9 @@ class LimitsReport:
     `release` holds the noisy histograms. `noise_a_row` is the mean absolute noise of a group of the answer for each row
     of the reach, `groups` the number of its groups, and `spend` the cost of the answer that this is for. `subject` says
     what is limited: rows, or groups if the query counts units. Names with "rows" then stand for groups.
+
+    Attributes:
+        confidence: that of the intervals.
     """
 
     release: Release

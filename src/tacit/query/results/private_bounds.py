@@ -28,6 +28,10 @@ class PrivateBounds:
 
     The bounds are ends of fixed, public bins, never the smallest or the largest value of the data. `low` and `high` are
     None if no bin held enough values. Everything in it is computed from noisy integers and public parameters.
+
+    Attributes:
+        answer: the noisy counts of all bins.
+        column: the name of the column.
     """
 
     answer: Release

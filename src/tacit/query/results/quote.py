@@ -90,7 +90,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Quote:
-    """A query before it is charged: its plan, its cost and its expected errors."""
+    """A query before it is charged: its plan, its cost and its expected errors.
+
+    Attributes:
+        plan: the checked query.
+        price: the noise and the cost.
+        confidence: the probability with which the errors hold.
+        assume: the assumed number of units of a group, for averages and ratios.
+    """
 
     plan: Plan
     price: Price
@@ -156,7 +163,12 @@ class Quote:
         return [str(self.work), *caveat] if joins or near else []
 
     def error_of(self, output: Output, assume: int | None) -> float | None:
-        """Return the error of an output if a group has so many units; None without noise or without a bound."""
+        """Return the error of an output if a group has so many units; None without noise or without a bound.
+
+        Args:
+            output: the output.
+            assume: the number of units of a group.
+        """
         if not is_noisy(output) or is_category(self.plan, output):
             return None
         return expected_error(self.plan, self.price.noise, output, self.confidence_in_group, assume)

@@ -69,6 +69,13 @@ class Release(AnswerTable):
     """A private answer: a table, its intervals, its cost and its receipt. `AnswerTable` has the forms of the table.
 
     Everything in it is computed from noisy integers and public parameters.
+
+    Attributes:
+        plan: the checked query.
+        price: the noise and the cost.
+        context: facts about the ledger, the policy and the software, for the receipt.
+        cells: the noisy values of each group.
+        confidence: the confidence of the query, at which intervals are shown.
     """
 
     plan: Plan
@@ -158,7 +165,11 @@ class Release(AnswerTable):
         return as_table(self.cut_columns()) if self.plan.cap is not None else None
 
     def cut_columns(self, confidence: float | None = None) -> list[AnswerColumn]:
-        """Return the columns of `cut`, each noisy one with its intervals; an empty list if nothing was measured."""
+        """Return the columns of `cut`, each noisy one with its intervals; an empty list if nothing was measured.
+
+        Args:
+            confidence: that of the intervals; by default that of the query.
+        """
         confidence = self.confidence if confidence is None else read_confidence(confidence)
         each = confidence_in_group(self.plan, confidence, self.found_groups)
         return cut_columns(self.plan, [(cell.keys, cell.released) for cell in self.cells], each)
@@ -168,6 +179,10 @@ class Release(AnswerTable):
 
         The counts are the sums of the table's cells. The intervals are those of the fitted margin, which are narrower
         than the sums of the cells' intervals.
+
+        Args:
+            names: the keys of the margin.
+            confidence: that of the intervals; by default that of the query.
         """
         cells = [(cell.keys, cell.released) for cell in self.cells]
         return margin_table(self.plan, self.price.noise, cells, names, read_confidence(confidence))

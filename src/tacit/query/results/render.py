@@ -26,7 +26,14 @@ _AMBIGUOUS = frozenset(',"\\')  # a backslash could be read as an escape of `saf
 
 @dataclass(frozen=True, slots=True)
 class AnswerColumn:
-    """One column of an answer: its values and, if they are noisy, the interval of each."""
+    """One column of an answer: its values and, if they are noisy, the interval of each.
+
+    Attributes:
+        name: the name of the column.
+        kind: its type.
+        values: its values.
+        ends: the low and the high end of each value's interval; None if the column is not noisy.
+    """
 
     name: str
     kind: Kind

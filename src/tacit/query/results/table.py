@@ -27,7 +27,13 @@ _MOST_NAMES = 20
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Named columns of equal length."""
+    """Named columns of equal length.
+
+    Attributes:
+        names: the names of the columns.
+        kinds: the types of the columns.
+        columns: the values, column by column.
+    """
 
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]

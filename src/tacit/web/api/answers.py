@@ -30,35 +30,55 @@ class AnswerColumn(Reply):
     """A column: its values, and the ends of their intervals if it is noisy."""
 
     name: str
+    """The name of the column."""
     kind: str
+    """Its type: integer, real, text, boolean, date or timestamp."""
     values: list[Any]
+    """Its values, one for each row."""
     low: list[float | None] | None
+    """The low ends of the intervals; null if the column is not noisy."""
     high: list[float | None] | None
+    """The high ends of the intervals; null if the column is not noisy."""
 
 
 class Answer(Reply):
     """An answer. `repeated` is true if it was recorded before and cost nothing now."""
 
     id: str
+    """The id of the question, at which the answer can be read again."""
     dataset: str
+    """The name of the dataset."""
     question: str
+    """The query in SQL."""
     cost: Amounts
+    """What the question cost."""
     confidence: float
+    """The probability with which the intervals hold."""
     columns: list[AnswerColumn]
+    """The columns with their intervals."""
     rows: list[dict[str, Any]]
+    """The rows, by the names of the columns."""
     notes: list[str]
+    """Sentences below the rows."""
     warnings: list[str]
+    """Sentences about what limits the answer."""
     receipt: dict[str, Any]
+    """The guarantee, the noise and the place in the ledger, as JSON."""
     record: int | None
+    """The number of the charge in the ledger; null if nothing was charged."""
     repeated: bool
+    """Whether the answer was recorded before and cost nothing now."""
     left: Amounts
+    """What is left for the caller."""
 
 
 class Chart(Reply):
     """A chart as a Vega-Lite specification."""
 
     id: str
+    """The id of the question."""
     chart: dict[str, Any]
+    """The specification."""
 
 
 @route(
@@ -112,7 +132,7 @@ def chart(
     server: TheServer,
     person: Caller,
     question: QuestionId,
-    theme: Annotated[Literal["light", "dark"], Query()] = "light",
+    theme: Annotated[Literal["light", "dark"], Query(description="The colours of the chart.")] = "light",
 ) -> Response:
     """Return the chart of one of the caller's answers as a Vega-Lite specification; it costs nothing."""
     return json_response(asking.chart(server, questions.find(server.store, question, person.name), theme))

@@ -19,19 +19,28 @@ class Line(Reply):
     """A line: who did what and when."""
 
     number: int
+    """The number of the line."""
     time: int
+    """When, in seconds since 1970."""
     person: str
+    """Who."""
     action: str
+    """What was done."""
     dataset: str
+    """The dataset, if there was one."""
     detail: str
+    """More about it, never a value of the data."""
     outcome: str
+    """How it ended."""
     record: int | None
+    """The number of the charge in the ledger, if there was one."""
 
 
 class Audit(Page):
     """A page of the audit log, newest first."""
 
     entries: list[Line]
+    """The lines of this page."""
 
 
 @route(router, "GET", "/audit", role=Role.ADMIN, response_model=Audit, summary="The audit log")

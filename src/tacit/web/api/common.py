@@ -41,7 +41,7 @@ Confidence = Annotated[float | None, Query(gt=0, lt=1, description="The confiden
 class Reply(BaseModel):
     """A response; more fields may be added later."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
 
 
 Amounts = dict[str, float]
@@ -52,6 +52,7 @@ class Page(Reply):
     """A page of a list: its items, and the cursor of the next page if there is one."""
 
     next: str | None
+    """The cursor of the next page; null on the last one."""
 
 
 def json_response(content: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

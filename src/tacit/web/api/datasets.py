@@ -16,19 +16,28 @@ class Dataset(Reply):
     """A dataset: its tables, its budget, and what is left for the caller."""
 
     name: str
+    """The name of the dataset."""
     tables: list[str]
+    """The names of its tables."""
     budget: Amounts
+    """The budget of all."""
     left: Amounts
+    """What is left for the caller."""
     left_in_all: Amounts
+    """What is left of the budget of all."""
     spent: Amounts
+    """The total that all analysts have spent."""
     limit: Amounts | None
+    """The limit of the caller; null without one."""
     currency: str
+    """The class of the budget, such as PureDP."""
 
 
 class DatasetList(Reply):
     """All datasets."""
 
     datasets: list[Dataset]
+    """The datasets."""
 
 
 @route(router, "GET", "/datasets", role=Role.ANALYST, response_model=DatasetList, summary="All datasets")

@@ -19,6 +19,7 @@ class Health(Reply):
     """The state of the server."""
 
     status: str
+    """"ok" if the process runs, "ready" if the database and all ledgers can be read."""
 
 
 @route(router, "GET", "/openapi.json", role=Role.PUBLIC, response_model=Reply, summary="The description of the API")

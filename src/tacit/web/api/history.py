@@ -22,20 +22,30 @@ class Past(Reply):
     """A question of the caller. Its answer is at /api/v1/answers/{id}, at no cost."""
 
     id: str
+    """The id of the question."""
     dataset: str
+    """The name of the dataset."""
     kind: str
+    """What was asked for: an answer, limits or bounds."""
     question: str
+    """The query in SQL."""
     asked: dict[str, Any]
+    """The question as it was sent."""
     state: str
+    """How far it is, as for a job."""
     time: int
+    """When, in seconds since 1970."""
     cost: Amounts | None
+    """The cost; null if nothing was charged."""
     record: int | None
+    """The number of the charge in the ledger; null if nothing was charged."""
 
 
 class History(Page):
     """A page of the caller's questions, newest first."""
 
     questions: list[Past]
+    """The questions of this page."""
 
 
 def past_content(question: Question) -> dict[str, Any]:

@@ -40,21 +40,32 @@ class NewJob(Body):
     )
 
     kind: Literal["answer", "limits", "bounds"] = "answer"
+    """What to do: answer a question, or report on limits or bounds."""
     answer: Asked | None = None
+    """The question, for the kind "answer"."""
     limits: AskedLimits | None = None
+    """The report, for the kind "limits"."""
     bounds: AskedBounds | None = None
+    """The report, for the kind "bounds"."""
 
 
 class Job(Reply):
     """A job: its state, and its result when it has ended."""
 
     id: str
+    """The id of the job, and of its question."""
     dataset: str
+    """The name of the dataset."""
     kind: str
+    """What it does: answer, limits or bounds."""
     state: Literal["queued", "running", "charging", "done", "failed", "canceled", "interrupted"]
+    """How far it is."""
     created: int
+    """When it was started, in seconds since 1970."""
     cancelable: bool
+    """Whether it can still be canceled."""
     result: dict[str, Any] | None
+    """The answer, the report or the problem; null until it has ended."""
 
 
 def job_content(question: Question, *, result: bool = True) -> dict[str, Any]:

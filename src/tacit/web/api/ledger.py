@@ -30,42 +30,59 @@ class Charge(Reply):
     """A charge: who asked what and when, and its cost."""
 
     number: int
+    """The number of the charge."""
     time: str
+    """When, as the ledger records it."""
     analyst: str
+    """Who asked; empty for nobody."""
     question: str
+    """The query or the note."""
     outcome: str
+    """"pending", "answered", "failed", or "charged" for a release outside SQL."""
     cost: Amounts
+    """What it cost, rounded up."""
     spent: Amounts
+    """The total after it, rounded up."""
 
 
 class LedgerPage(Page):
     """The state of a ledger, and a page of its charges, newest first."""
 
     budget: Amounts
+    """The budget of all."""
     left: Amounts
+    """What is left of it."""
     head: str
+    """The link of the last record in the chain."""
     charges: list[Charge]
+    """The charges of this page."""
 
 
 class Overview(Reply):
     """Every ledger: what was spent and what is left."""
 
     ledgers: list[dict[str, Any]]
+    """Each dataset with its budget, what was spent and what is left."""
 
 
 class Shares(Reply):
     """The spending of each analyst, and the budget left for each."""
 
     analysts: list[dict[str, Any]]
+    """Each analyst with what was spent, the limit, and what is left."""
 
 
 class Report(Reply):
     """The result of a check of the chain and all totals."""
 
     holds: bool
+    """Whether the chain and all totals are right."""
     records: int
+    """The number of records."""
     wrong: int | None
+    """The first record that is wrong; null if none is."""
     why: str
+    """What is wrong, in a sentence."""
 
 
 class Receipts(Body):
@@ -74,6 +91,7 @@ class Receipts(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"receipts": []}]})
 
     receipts: Annotated[list[dict[str, Any]], Field(max_length=100, default_factory=list)]
+    """The receipts of answers, whose charges the ledger must contain."""
 
 
 class Limit(Body):
@@ -82,8 +100,11 @@ class Limit(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"epsilon": 0.5}]})
 
     epsilon: Amount | None = None
+    """ε of the limit, for a budget in ε."""
     rho: Amount | None = None
+    """ρ of the limit, for a budget in zCDP."""
     delta: Amount | None = None
+    """δ of the limit."""
 
 
 @route(router, "GET", "/ledger", role=Role.STEWARD, response_model=Overview, summary="All ledgers")

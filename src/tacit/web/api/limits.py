@@ -19,24 +19,38 @@ class Limits(Reply):
     """The numbers of units by their rows, and the reach that errs least."""
 
     id: str
+    """The id of the question."""
     reach: int
+    """The reach that errs least."""
     why: str
+    """The reason, in a sentence."""
     suggest: str
+    """A line for the policy."""
     table: list[dict[str, Any]]
+    """For each reach, the units above it and the rows that it cuts, with intervals."""
     cost: Amounts
+    """What the report cost."""
     left: Amounts
+    """What is left for the caller."""
 
 
 class Bounds(Reply):
     """Private bounds of a column."""
 
     id: str
+    """The id of the question."""
     column: str
+    """The column."""
     low: Any
+    """The lower bound; null if none was found."""
     high: Any
+    """The upper bound; null if none was found."""
     suggest: str | None
+    """A line for the policy; null without bounds."""
     cost: Amounts
+    """What the bounds cost."""
     left: Amounts
+    """What is left for the caller."""
 
 
 @route(

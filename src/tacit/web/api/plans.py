@@ -19,14 +19,23 @@ class Plan(Reply):
     """A plan: its cost, the expected error of each column, and what is left."""
 
     question: str
+    """The query in SQL."""
     cost: Amounts
+    """What the question would cost."""
     confidence: float
+    """The probability with which the errors hold."""
     error: dict[str, Any]
+    """The largest error of each column that has a bound."""
     unknown: list[str]
+    """The columns whose error is not known before."""
     left: Amounts
+    """What is left for the caller."""
     fits: bool
+    """Whether the budget suffices."""
     shortage: dict[str, Any] | None
+    """What is missing if it does not; else null."""
     text: str
+    """The plan in sentences."""
 
 
 @route(

@@ -21,8 +21,11 @@ class Policy(Reply):
     """The text of a policy file, and its version."""
 
     dataset: str
+    """The name of the dataset."""
     text: str
+    """The text of the file, in TOML."""
     version: str
+    """The SHA-256 of the text."""
 
 
 class Draft(Body):
@@ -33,15 +36,20 @@ class Draft(Body):
     )
 
     text: _Policy
+    """The draft, in TOML."""
 
 
 class Comparison(Reply):
     """The mistakes of a draft, its difference from the file, and what it changes in the promise."""
 
     valid: bool
+    """Whether the draft has no mistakes."""
     mistakes: list[dict[str, Any]]
+    """The mistakes, each with its line and its place."""
     diff: str
+    """The difference from the file, line by line."""
     changes: list[dict[str, Any]]
+    """What the draft changes in the promise."""
 
 
 class Saved(Body):
@@ -55,8 +63,11 @@ class Saved(Body):
     )
 
     text: _Policy
+    """The new text, in TOML."""
     version: Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{64}$")]
+    """The version of the text that the draft started from."""
     accept: StrictBool = False
+    """Whether changes of the promise are intended."""
 
 
 @route(

@@ -29,17 +29,24 @@ class SignIn(Body):
     )
 
     name: Annotated[StrictStr, Field(max_length=64)]
+    """The name of the person."""
     password: Annotated[StrictStr, Field(max_length=200)]
+    """The password."""
 
 
 class Me(Reply):
     """The person who is signed in. `csrf` is for the header X-CSRF-Token of requests with a cookie."""
 
     name: str
+    """The name of the person."""
     role: str
+    """The role: analyst, steward or admin."""
     via: str
+    """How the person signed in: "token", "session" or "header"."""
     csrf: str | None
+    """For the header X-CSRF-Token of requests with a cookie; null for tokens."""
     expires: int | None
+    """When the session or the token ends, in seconds since 1970; null if a proxy signs in."""
 
 
 def me_content(server: Server, person: Person) -> dict[str, object]:

@@ -25,29 +25,38 @@ class NewToken(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"label": "notebook", "days": 30}]})
 
     label: Annotated[StrictStr, Field(max_length=100)] = ""
+    """The purpose of the token."""
     days: Annotated[StrictInt, Field(ge=1, le=366)] = credentials.DAYS
+    """The lifetime in days."""
 
 
 class Token(Reply):
     """A token without its secret."""
 
     id: str
+    """The id of the token, which is not its secret."""
     person: str
+    """The name of the person."""
     label: str
+    """The purpose of the token."""
     created: int
+    """When it was made, in seconds since 1970."""
     expires: int
+    """When it ends, in seconds since 1970."""
 
 
 class MadeToken(Token):
     """A new token with its secret, which is shown once."""
 
     token: str
+    """The secret, to be sent as `Authorization: Bearer …`."""
 
 
 class Tokens(Reply):
     """The tokens of the caller."""
 
     tokens: list[Token]
+    """The tokens."""
 
 
 @route(router, "GET", "/tokens", role=Role.ANALYST, response_model=Tokens, summary="My tokens")

@@ -32,8 +32,11 @@ class NewUser(Body):
     )
 
     name: Annotated[StrictStr, Field(min_length=1, max_length=64)]
+    """The name, which is that of the analyst in every ledger."""
     role: RoleWord
+    """The role."""
     password: _Password | None = None
+    """The password; without one, the person signs in through a proxy or uses tokens."""
 
 
 class ChangedUser(Body):
@@ -42,22 +45,29 @@ class ChangedUser(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"role": "steward"}]})
 
     role: RoleWord | None = None
+    """The new role; null leaves it."""
     password: _Password | None = None
+    """The new password; null leaves it."""
 
 
 class User(Reply):
     """A person."""
 
     name: str
+    """The name of the person."""
     role: RoleWord
+    """The role."""
     has_password: bool
+    """Whether the person can sign in with a password."""
     created: int
+    """When the person was added, in seconds since 1970."""
 
 
 class Users(Reply):
     """All people."""
 
     users: list[User]
+    """The people."""
 
 
 def users_content(server: Server) -> dict[str, object]:

@@ -38,15 +38,17 @@ _Whole = Annotated[StrictInt, Field(ge=1, le=2**53)]
 class Day(BaseModel):
     """A date."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
     date: date
+    """The date, such as 2026-01-31."""
 
 
 class Moment(BaseModel):
     """A timestamp."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
     timestamp: datetime
+    """The time without a zone, such as 2026-01-31T12:00:00."""
 
 
 _Cell: TypeAlias = StrictBool | StrictInt | StrictFloat | StrictStr | Day | Moment | None
@@ -56,7 +58,7 @@ _End: TypeAlias = StrictInt | StrictFloat | Day | Moment
 class Body(BaseModel):
     """A body without unknown fields, and without characters and numbers that no database stores."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -107,7 +109,7 @@ class Asked(Body):
     q: _Number | list[_Number] | None = Field(None, description="The ranks of quantile.")
     n: StrictInt | None = Field(None, description="How many values top returns.")
     bins: Annotated[StrictInt, Field(le=_MOST_BINS)] | Annotated[list[_Number], Field(max_length=_MOST_BINS)] | None = (
-        Field(None, description="Of histogram.")
+        Field(None, description="The edges of the bins of histogram, or their number.")
     )
     sample: StrictBool | None = Field(None, description="Whether std and variance are those of a sample.")
     epsilon: Amount | None = Field(None, description="ε of the whole question.")
@@ -121,11 +123,16 @@ class Asked(Body):
     assume: _Whole | None = Field(None, description="The units that a group is assumed to have.")
     reach: StrictInt | Literal["auto"] | None = Field(None, description="The most rows of one unit.")
     max_groups: StrictInt | None = None
+    """The largest number of groups in which a unit counts."""
     max_rows: StrictInt | None = None
+    """The most rows of one unit that one group counts."""
     bounds: dict[_Name, tuple[_End, _End] | Literal["auto"]] | None = Field(None, description="Bounds of columns.")
     measure_cut: StrictInt | None = None
+    """Measure what the reach cuts of counts and sums, up to this number of rows of a unit."""
     share: Amount | None = None
+    """The part of the cost that chooses what is "auto", and the same part again for `measure_cut`."""
     intervals: StrictBool = True
+    """Whether single quantiles are drawn with intervals."""
     params: dict[_Name, _Cell] | None = Field(None, description="The values of the query's parameters.")
 
 
@@ -138,9 +145,13 @@ class AskedLimits(Body):
     table: _Name | None = Field(None, description="One of several tables, if there is no query.")
     spend: Amount | None = Field(None, description="The cost of the query itself; nine times that of the report.")
     epsilon: Amount | None = None
+    """ε of the report."""
     delta: Amount | None = None
+    """δ of the report."""
     rho: Amount | None = None
+    """ρ instead of ε, for a budget in zCDP."""
     confidence: StrictFloat = 0.95
+    """The probability with which the intervals hold."""
 
 
 class AskedBounds(Body):
@@ -149,11 +160,17 @@ class AskedBounds(Body):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"column": "income", "epsilon": 0.1}]})
 
     column: _Name
+    """The column."""
     where: _Text | None = None
+    """A condition in SQL."""
     table: _Name | None = None
+    """One of several tables."""
     epsilon: Amount | None = None
+    """ε of the bounds."""
     rho: Amount | None = None
+    """ρ instead of ε, for a budget in zCDP."""
     confidence: StrictFloat = 0.95
+    """The probability with which the interval of the values beyond the bounds holds."""
 
 
 def text_of(asked: Asked | AskedLimits | AskedBounds) -> str:
