@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
 
 from tacit.guarantees.events import Event, to_json
 from tacit.query.formatting import amounts
 from tacit.query.plan import Plan
-from tacit.query.pricing.disjoint_parts import Family, disjoint_families, entering_row, is_part
+from tacit.query.pricing.disjoint_parts import is_part
 from tacit.query.pricing.joint_price import JointPrice
 from tacit.query.pricing.price import Price, noise_events
 
@@ -17,39 +17,32 @@ Queries = Sequence[tuple[Plan, Price]]
 
 def declared_plan(queries: Queries, joint: JointPrice) -> dict[str, object]:
     """Return the charge of a declared plan, the noise of all its queries, and which of them are about disjoint rows."""
+    disjoint = {
+        "queries": [plan.sql for plan, _ in queries],
+        "disjoint": [[index + 1 for index in family] for family in joint.families],
+    }
     return {
         "questions": len(queries),
         "promise": amounts(joint.guarantee),
         "charged": _texts(joint.events),
-        **_parts(queries, joint.families),
+        "parts": _parts(queries),
+        **(disjoint if joint.families else {}),
     }
 
 
 def charged_together(queries: Queries, events: Sequence[Event]) -> dict[str, object]:
-    """Return the same for the aggregates of a computed answer, with all that may be about disjoint rows."""
-    parts = {index: plan for index, (plan, _) in enumerate(queries) if is_part(plan)}
-    families = disjoint_families(parts, [Fraction(0)] * len(queries))
-    return {"charged": _texts(events), **_parts(queries, families)}
+    """Return the same for the aggregates of a computed answer; `may_be_disjoint` if they may be about disjoint rows."""
+    several = sum(is_part(plan) for plan, _ in queries) > 1
+    return {"charged": _texts(events), "parts": _parts(queries), **({"may_be_disjoint": True} if several else {})}
 
 
-def _parts(queries: Queries, families: Sequence[Family]) -> dict[str, object]:
-    inside = {index for family in families for index in family}
-    disjoint = {
-        "queries": [plan.sql for plan, _ in queries],
-        "disjoint": [[index + 1 for index in family] for family in families],
-    }
-    parts = [_part(plan, price, inside=index in inside) for index, (plan, price) in enumerate(queries)]
-    return {"parts": parts, **(disjoint if families else {})}
-
-
-def _part(plan: Plan, price: Price, *, inside: bool) -> dict[str, object]:
-    """Return the events of one query, and for one about disjoint rows those of its noise if a row comes or goes."""
-    entering = entering_row(plan, price) if inside else None
-    return {
-        "charged": _texts(price.events),
-        "noise": _texts(noise_events(price)),
-        **({} if entering is None else {"if_a_row_enters": _texts(entering.noise)}),
-    }
+def _parts(queries: Queries) -> list[dict[str, object]]:
+    """Return the charge of each query alone and the events of its noise; equal ones once, with their number."""
+    counts = Counter((tuple(price.events), tuple(noise_events(price))) for _, price in queries)
+    return [
+        {"queries": number, "charged": _texts(charged), "noise": _texts(noise)}
+        for (charged, noise), number in counts.items()
+    ]
 
 
 def _texts(events: Sequence[Event]) -> list[str]:
