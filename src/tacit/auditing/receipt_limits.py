@@ -82,7 +82,8 @@ def moved_by(bundle: Fields, limits: Limits, *, halves: bool = False) -> Moved:
 def _adds(measure: Fields) -> list[int]:
     """Return what a row adds at its low and its high bound, and without a value if that counts."""
     ends, (low, high), without = measure.pair("row_adds"), measure.pair("bounds_in_steps"), "row_without_a_value_adds"
-    fits = low <= high and abs(ends[1] - ends[0]) in (0, high - low) and measure.whole("fraction_bits") <= _MOST_BITS
+    fits = low <= high and measure.whole("fraction_bits") <= _MOST_BITS
+    fits = fits and (abs(ends[1] - ends[0]) == high - low or ends == (0, 0))
     measure.expect(fits, "the bounds do not fit what a row adds")
     return [*ends, *([measure.whole(without)] if without in measure else [])]
 
@@ -146,8 +147,11 @@ def _combined(form: Fields, measures: Sequence[Fields], limits: Limits) -> int:
     one = limits.one_row or (limits.rows == 1 and limits.reach is None)
     form.expect(limits.change and one and limits.cells == 1, "it needs 'change one', no groups and one row a unit")
     ends, step, what = [_adds(each) for each in measures], form.whole("divided_by", 1), form.get("integer", str)
+    kinds, bits = [each.get("of", str) for each in measures], [each.whole("fraction_bits") for each in measures]
+    known = kinds[0] in ("rows", "unit") and set(kinds[1:]) <= {"row"} and not any(bits if len(bits) > 2 else bits[:1])  # noqa: PLR2004
+    form.expect(known, "its measures are not known")
     if (what, len(measures)) == ("Σd", 2):
-        return max(1, -(-((max(ends[1]) - min(ends[1])) << measures[1].whole("fraction_bits")) // step))
+        return max(1, -(-((max(ends[1]) - min(ends[1])) << bits[1]) // step))
     form.expect((what, len(measures)) == ("n·Σde - Σd·Σe", 4) and limits.one_row, "the integer is not known")
     return max(1, -(-(form.whole("rows") - 1) * max(ends[1]) * max(ends[2]) // step))
 

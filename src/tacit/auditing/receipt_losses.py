@@ -150,7 +150,8 @@ def composed_delta(events: tuple[run.Event, ...], epsilon: Fraction) -> Fraction
     spread = sum(float(width) ** 2 * number for width, number in widths)
     whole = sum((width * number for width, number in widths), _NONE)
     most = max(min(whole, Fraction(9 * spread**0.5 + 2 * spread) + epsilon), epsilon * 5 / 4, Fraction(1, 10**6))
-    step = epsilon / max(1, floor(epsilon * _POINTS / most)) if epsilon else most / _POINTS  # ε is a point
+    places = floor(epsilon * _POINTS / most)
+    step = epsilon / places if places else most / _POINTS  # if it can, ε is a point
     total = _Law(0, [_ONE], 0)
     for event, number in counts.items():
         law = _law(event, step)

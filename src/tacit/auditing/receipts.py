@@ -25,7 +25,7 @@ from tacit.guarantees import events as run
 
 _ALWAYS = "that the program measured and drew what the receipt says: a receipt shows only what was promised"
 _SELECTED, _NEAR, _CLOSE = "released by the selection of groups", Fraction(401, 400), Fraction(1, 10**12)
-_RELATIONS = ("add/remove", "change one")
+_MOST_QUERIES, _RELATIONS = 10**6, ("add/remove", "change one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +139,19 @@ class _Check:
             cost, vector = self.mechanism(part, limits, halves=halves)
             left -= cost
             vectors += [] if vector is None else [vector]
+        shares = [part.number("share") for part in record.each("mechanisms") if part.value.get("law") != _SELECTED]
+        record.expect(record.each("mechanisms") or not left, "there are no mechanisms, but a charge")
+        whole = not shares or sum(shares) == (Fraction(2, 5) if limits.cells is None else 1)
+        record.expect(whole, "the shares of the mechanisms do not add up: one is missing")
+        named = {str(name) for part in record.each("mechanisms") for name in part.get("for", list)}
+        missing = set(record.inner("accuracy").inner("error").value) - named
+        missing -= set(map(str, record.inner("public_size").value.get("exact", [])))
+        record.expect("accuracy" in record and not missing, f"there is no mechanism for {sorted(missing)}")
         record.expect(left >= 0, f"the noise costs {float(-left):.4g} more than was charged")
         proved = not vectors or (slack > 0 and losses.noise_delta(tuple(vectors), left, slack) <= slack)
         record.expect(proved, f"the noise has no proof of δ = {float(slack):.4g} at ε = {float(left):.4g}")
         self.checked.append("the sensitivities follow from the limits, and the noise fits the charge")
-        self.unchecked.append("the shares, and the errors under `accuracy`: they are not about privacy")
+        self.unchecked.append("the errors under `accuracy`, which are not about privacy")
         if "declared_plan" in record:
             plan = record.inner("declared_plan")
             found = privacy.events("charged") in [part.events("charged") for part in plan.each("parts")]
@@ -156,7 +164,7 @@ class _Check:
         """Return the limits, and whether noise on one of two cells serves both; check the unit and the listed cells."""
         limits, rest, size = limits_of(privacy), 0, record.inner("public_size")
         if size.value:
-            size.expect(limits.change, "it needs neighbours = 'change one'")
+            size.expect(limits.change and size.get("of", str), "it needs neighbours = 'change one'")
             self.unchecked.append("that the query reads all rows or units, whose number is then public")
             rest = int(size.get("counts_add_up", bool))
             for form in (part.inner("combined") for part in record.each("mechanisms") if "combined" in part):
@@ -180,14 +188,18 @@ class _Check:
         if "reach" in chosen:
             (event,) = chosen.events("event")
             chosen.expect(chosen.whole("reach", 1) == privacy.optional("reach"), "it is not the reach of the query")
-            chosen.expect(isinstance(event, run.BoundedRange), "it is not a draw of bounded range")
+            drawn = chosen.get("law", str).startswith("exponential mechanism") and isinstance(event, run.BoundedRange)
+            chosen.expect(drawn, "it is not a draw of bounded range")
             cost += losses.cost_of(event, in_rho=self.in_rho)[0]
             self.unchecked.append("that the draw of the reach has the stated range: its scores are not in the receipt")
         for name in chosen.inner("bounds").value:
-            histogram = chosen.inner("bounds").inner(name).inner("histogram")
+            bounds = chosen.inner("bounds").inner(name)
+            histogram, parts = bounds.inner("histogram"), bounds.inner("histogram").each("mechanisms")
             same = histogram.value.get("neighbours") == privacy.value["neighbours"]
-            histogram.expect(same and "mechanisms" in histogram, "it has other neighbours, or no noise")
-            cost += sum(self.mechanism(part, limits_of(histogram))[0] for part in histogram.each("mechanisms"))
+            histogram.expect(
+                same and [part.events("event") for part in parts] == [bounds.events("event")], "it differs"
+            )
+            cost += self.mechanism(parts[0], limits_of(histogram))[0]
         return cost
 
     def selection(self, groups: Fields, limits: Limits) -> losses.Cost:
@@ -199,7 +211,8 @@ class _Check:
         limit, coin = groups.whole("limit", 1), groups.number("chance_of_a_limit_lower_by_one")
         (event,) = groups.events("event")
         epsilon, delta = losses.cost_of(event, in_rho=False)
-        groups.expect(scale > 0 and coin <= 1 and not self.in_rho, "it is no selection of groups")
+        known = groups.get("law", str).startswith("discrete laplace, cut off")
+        groups.expect(known and scale > 0 and coin <= 1 and not self.in_rho, "it is no selection of groups")
         groups.expect(moving >= limits.groups * (2 if limits.change else 1), "a unit can move more counts")
         ends = [losses.end_probability(k, 1 / scale) for k in (limit - 1, limit)]
         lost = moving * (coin * ends[0] + (1 - coin) * ends[1])
@@ -213,21 +226,22 @@ class _Check:
     def mechanism(self, part: Fields, limits: Limits, *, halves: bool = False) -> tuple[Fraction, losses.Vector | None]:
         """Return the cost of one mechanism, or its vector if it is Gaussian noise for ε and δ."""
         moved, law, (event,) = moved_by(part, limits, halves=halves), part.get("law", str), part.events("event")
-        needs = {"reach_in_one_group": moved.cell, "reach_in_all_groups": moved.total}
-        if "cells_of_the_margin" in part:
-            needs = {}
-        if law not in ("discrete laplace", "discrete gaussian"):
-            return self.draw(part, limits, event), None
-        names = ("scale", "sensitivity_l1") if law[9] == "l" else ("variance", "sensitivity_l2_squared")
-        needs[names[1]] = moved.l1 if law[9] == "l" else moved.l2_squared
+        needs = {"reach_in_one_group": 1 if "cells_of_the_margin" in part else moved.cell}
+        needs |= {"reach_in_all_groups": moved.total} if "reach_in_all_groups" in part else {}
+        names = ("scale", "sensitivity_l1") if law == "discrete laplace" else ("variance", "sensitivity_l2_squared")
+        drawn = law not in ("discrete laplace", "discrete gaussian")
+        needs |= {} if drawn else {names[1]: moved.l1 if law == "discrete laplace" else moved.l2_squared}
         for name, least in needs.items():
-            fits = name not in part or part.whole(name) >= least
-            part.expect(fits and (name in part or name[0] == "r"), f"{name} is below {least}, which the limits give")
+            part.expect(part.whole(name) >= least, f"{name} is below {least}, which the limits give")
+        if drawn:
+            return self.draw(part, limits, event), None
         stated: list[object] = [part.number(name) for name in names]
         match event:
             case run.DiscreteLaplaceNoise(scale=amount, l1=size, coordinates=most) if law == "discrete laplace":
                 same = [amount, size] == stated and most >= moved.integers
-            case run.DiscreteGaussianNoise(variance=amount, l2_squared=size, coordinates=most) if law[9] == "g":
+            case run.DiscreteGaussianNoise(variance=amount, l2_squared=size, coordinates=most) if (
+                law == "discrete gaussian"
+            ):
                 same = [amount, size] == stated and most >= moved.integers
             case _:
                 same = False
@@ -267,6 +281,7 @@ class _Check:
     def together(self, plan: Fields, promise: Fields, relation: object) -> None:
         """Check the charge of several queries that are charged as one."""
         most, parts = self.charge(plan, "charged", promise, relation), plan.each("parts")
+        plan.expect(sum(part.whole("queries", 1) for part in parts) <= _MOST_QUERIES, "it has too many queries")
         charged = [event for part in parts for event in part.events("charged") * part.whole("queries", 1)]
         noise = tuple(event for part in parts for event in part.events("noise") * part.whole("queries", 1))
         apart = self.total(charged)
@@ -294,6 +309,7 @@ class _Check:
     def computed(self, record: Fields) -> None:
         """Check an answer that is computed from several releases."""
         together, releases = record.inner("together"), record.each("released")
+        record.expect(record.whole("schema") == 1, "another version of tacit wrote it")
         parts = [part.events("charged") for part in together.each("parts")]
         for release in releases:
             inner = _Check()
@@ -311,6 +327,7 @@ class _Check:
         """Check the charge of a release that is no query."""
         relation, outside = record.value.get("neighbours"), "release" in record
         record.expect(relation in _RELATIONS or (relation is None and outside), "neighbours is not known")
+        record.expect(not outside or record.whole("schema") == 1, "another version of tacit wrote it")
         record.expect(record.get("events", list), "there are no events")
         cost = self.charge(record, "events", record.inner("promise"), relation)
         made = "that the release has the guarantee that was charged: tacit did not compute it"
