@@ -44,7 +44,7 @@ def examples() -> dict[str, Receipt]:
         "several": people().sql(BY_TOWN.format("avg(age), var_pop(pay), sum(pay), count(DISTINCT id)"), epsilon=2),
         "gaussian": people(APPROX, **BOX).sql(BY_TOWN.format("count(*), sum(age)"), epsilon=0.3, delta=1e-3),
         "small gaussian": people(APPROX, unit=tc.ROW, reach=None).sql(
-            "SELECT count(*) FROM data", epsilon=3, delta=0.01
+            "SELECT sum(age), sum(age + 1), sum(age + 2) FROM data", epsilon=1, delta=1e-3
         ),
         "zcdp": people(ZCDP, **BOX).sql(BY_TOWN.format("count(*), avg(age)"), rho=0.1),
         "found groups": found.sql(BY_TOWN.format("count(DISTINCT id), sum(age)"), epsilon=2, delta=1e-3),

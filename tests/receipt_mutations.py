@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 Receipt = dict[str, Any]
+Value: TypeAlias = Any
+"""A value of JSON."""
+
 Path = tuple[str | int, ...]
-Change = Callable[[Any], Any]
 
 SHRUNK = frozenset(
     {"scale", "variance", "sensitivity_l1", "sensitivity_l2_squared", "sensitivity", "sensitivity_squared"}
@@ -36,7 +38,7 @@ PRICED = ("epsilon", "delta", "rho", "scale", "variance", "l1", "l2_squared", "l
 SPOILT: tuple[Any, ...] = ("many", None, [], -1, {"x": 1}, True, "1e9999")
 
 
-def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def leaves(value: Value, path: Path = ()) -> Iterator[tuple[Path, Value]]:
     """Yield every field and every element with its path, the outer ones first."""
     yield path, value
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -44,7 +46,7 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield from leaves(inner, (*path, key))
 
 
-def changed(receipt: Receipt, path: Path, value: Any) -> Receipt:
+def changed(receipt: Receipt, path: Path, value: Value) -> Receipt:
     """Return a receipt with another value at a path."""
     made = copy.deepcopy(receipt)
     place: Any = made
@@ -54,21 +56,21 @@ def changed(receipt: Receipt, path: Path, value: Any) -> Receipt:
     return made
 
 
-def half(value: Any) -> Any:
+def half(value: Value) -> Value:
     """Return half of a number or of a rational text, rounded down for whole numbers."""
     if isinstance(value, str):
         return str(Fraction(value) / 2)
     return value // 2 if isinstance(value, int) else value / 2
 
 
-def more(value: Any) -> Any:
+def more(value: Value) -> Value:
     """Return a larger number, or a list of two whole numbers whose larger end is further from 0."""
     if isinstance(value, list):
         return [end + (3 if end == max(value) else 0) for end in value] if value[0] != value[1] else [value[0] - 9, 9]
     return value + 1
 
 
-def is_event(value: Any) -> bool:
+def is_event(value: Value) -> bool:
     """Return whether a text is an event."""
     return isinstance(value, str) and value.startswith("{") and '"event"' in value
 
@@ -80,7 +82,7 @@ def is_harmless(path: Path) -> bool:
     queries whose costs add up anyway, and the measure of the total if the number of rows cannot change.
     """
     names = [key for key in path if isinstance(key, str)]
-    drawn = names == ["mechanisms", "cells"] or names == ["limits_chosen", "bounds", "age", "law"]
+    drawn = names in (["mechanisms", "cells"], ["limits_chosen", "bounds", "age", "law"])
     return bool({"accuracy", "cut"} & set(path[:1])) or drawn or names[:3] == ["together", "parts", "noise"]
 
 
@@ -93,7 +95,7 @@ def _is_idle(receipt: Receipt, path: Path) -> bool:
     return (own.get("row_adds") == [0, 0] and path[-1] == "bounds_in_steps") or own.get("columns") == []
 
 
-def event_mutations(text: str) -> Iterator[tuple[str, Any]]:
+def event_mutations(text: str) -> Iterator[tuple[str, Value]]:
     """Yield events that cost more than the given one, or that no reader knows."""
     event = json.loads(text)
     for name in PRICED:
@@ -116,24 +118,25 @@ def event_mutations(text: str) -> Iterator[tuple[str, Any]]:
 def mutations(receipt: Receipt) -> Iterator[tuple[str, Path, Receipt]]:
     """Yield (class, path, mutated receipt); every one of them must be rejected."""
     for path, value in list(leaves(receipt)):
-        if is_harmless(path) or _is_idle(receipt, path):
-            continue
-        key = path[-1] if path and isinstance(path[-1], str) else path[-2] if len(path) > 1 else ""
-        own = bool(path) and path[-1] == key
-        if not path:
-            continue
-        if is_event(value):
-            for name, text in event_mutations(value):
-                yield f"event: {name}", path, changed(receipt, path, text)
-        if own and path[-2:-1] == ("promise",) and value:
-            yield "promise smaller", path, changed(receipt, path, value * 0.999)
-        if own and key in SHRUNK and value:
-            yield f"{key} smaller", path, changed(receipt, path, half(value))
-        if own and key in GROWN and value is not None:
-            yield f"{key} larger", path, changed(receipt, path, more(value))
-        if own and key in TYPED:
-            for spoilt in SPOILT:
-                if (type(spoilt) is not type(value) or spoilt == -1) and (spoilt is not None or key not in OPTIONAL):
-                    yield f"{key} of a wrong type", path, changed(receipt, path, spoilt)
-        if own and isinstance(value, list) and key in ("charged", "events", "mechanisms") and value:
-            yield f"{key} one less", path, changed(receipt, path, value[1:])
+        if path and not is_harmless(path) and not _is_idle(receipt, path):
+            for kind, other in _other_values(path, value):
+                yield kind, path, changed(receipt, path, other)
+
+
+def _other_values(path: Path, value: Value) -> Iterator[tuple[str, Value]]:
+    """Yield the values that a field must not have in place of its own."""
+    if is_event(value):
+        for name, text in event_mutations(value):
+            yield f"event: {name}", text
+    key = str(path[-1])
+    if path[-2:-1] == ("promise",) and value:
+        yield "promise smaller", value * 0.999
+    if key in SHRUNK and value:
+        yield f"{key} smaller", half(value)
+    if key in GROWN and value is not None:
+        yield f"{key} larger", more(value)
+    for other in SPOILT if key in TYPED else ():
+        if (type(other) is not type(value) or other == -1) and not (other is None and key in OPTIONAL):
+            yield f"{key} of a wrong type", other
+    if key in ("charged", "events", "mechanisms") and isinstance(value, list) and value:
+        yield f"{key} one less", value[1:]

@@ -16,6 +16,7 @@ from math import ceil, floor, isqrt, log
 from typing import NamedTuple
 
 from tacit.auditing.receipt_bounds import cut, exp, gaussian_delta, root
+from tacit.auditing.receipt_fields import MismatchError
 from tacit.guarantees import events as run
 
 Cost = tuple[Fraction, Fraction]
@@ -44,8 +45,10 @@ def cost_of(event: run.Event, *, in_rho: bool) -> Cost:
             epsilon, delta = event.epsilon, _NONE
         case run.ApproxRelease():
             epsilon, delta = event.epsilon, event.delta
+        case run.PoissonSampled():
+            raise UnpricedError(f"the price of PoissonSampled in {'ρ' if in_rho else 'ε'}")
         case _:
-            raise UnpricedError(f"the price of {type(event).__name__} in {'ρ' if in_rho else 'ε'}")
+            raise MismatchError(f"{type(event).__name__} has no price in {'ρ' if in_rho else 'ε'}")
     share = 8 if isinstance(event, run.BoundedRange) else 2
     return (min(epsilon**2 / share, epsilon) if in_rho else epsilon), delta
 

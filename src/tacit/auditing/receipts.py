@@ -11,6 +11,7 @@ queries but the events. What a receipt cannot show is listed as not checked.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,7 +25,12 @@ from tacit.errors import InvalidError
 from tacit.guarantees import events as run
 
 _ALWAYS = "that the program measured and drew what the receipt says: a receipt shows only what was promised"
+_OUTSIDE = "that the release has the guarantee that was charged: tacit did not compute it"
 _SELECTED, _NEAR, _CLOSE = "released by the selection of groups", Fraction(401, 400), Fraction(1, 10**12)
+_LAWS: Mapping[str, tuple[type[run.Event] | None, str, str, str]] = {
+    "discrete laplace": (run.DiscreteLaplaceNoise, "scale", "sensitivity_l1", "l1"),
+    "discrete gaussian": (run.DiscreteGaussianNoise, "variance", "sensitivity_l2_squared", "l2_squared"),
+}
 _MOST_QUERIES, _RELATIONS = 10**6, ("add/remove", "change one")
 
 
@@ -69,6 +75,8 @@ def verify_receipt(receipt: str | Mapping[str, Any]) -> ReceiptCheck:
         methods.get(kind, check.release)(record)
     except MismatchError as error:
         problems = [str(error)]
+    except losses.UnpricedError as error:
+        problems = [f"this check does not know {error}"]
     except (OverflowError, ZeroDivisionError, MemoryError, RecursionError):
         problems = ["a number is out of range"]
     return ReceiptCheck(kind, tuple(check.checked), (*dict.fromkeys(check.unchecked), _ALWAYS), tuple(problems))
@@ -128,25 +136,22 @@ class _Check:
         if limits.cells is None:
             epsilon, delta = self.selection(privacy.inner("groups"), limits)
             left, slack = left - epsilon, slack - delta
-        for part in record.each("mechanisms"):
-            if part.value.get("law") == _SELECTED:
-                one = limits.one_row or (limits.rows == 1 and not limits.reach)
+        parts = record.each("mechanisms")
+        noisy = [part for part in parts if part.value.get("law") != _SELECTED]
+        for part in parts:
+            if part not in noisy:
                 counted = [measure.value.get("of") for measure in part.each("measures")]
-                single = counted == ["unit"] or (one and counted == ["rows"])
-                part.expect(limits.cells is None and single, "it is not the number of units")
-                part.expect(moved_by(part, limits).cell == 1, "a unit counts more than once")
+                one = counted == ["unit"] or (counted == ["rows"] and limits.rows == 1 and not limits.reach)
+                part.expect(limits.cells is None and one and moved_by(part, limits).cell == 1, "it counts no units")
                 continue
             cost, vector = self.mechanism(part, limits, halves=halves)
-            left -= cost
-            vectors += [] if vector is None else [vector]
-        shares = [part.number("share") for part in record.each("mechanisms") if part.value.get("law") != _SELECTED]
-        record.expect(record.each("mechanisms") or not left, "there are no mechanisms, but a charge")
-        whole = not shares or sum(shares) == (Fraction(2, 5) if limits.cells is None else 1)
-        record.expect(whole, "the shares of the mechanisms do not add up: one is missing")
-        named = {str(name) for part in record.each("mechanisms") for name in part.get("for", list)}
-        missing = set(record.inner("accuracy").inner("error").value) - named
-        missing -= set(map(str, record.inner("public_size").value.get("exact", [])))
-        record.expect("accuracy" in record and not missing, f"there is no mechanism for {sorted(missing)}")
+            left, vectors = left - cost, vectors if vector is None else [*vectors, vector]
+        named = {str(name) for part in parts for name in part.get("for", list)}
+        exact = record.inner("public_size").value.get("exact", [])
+        missing = set(record.inner("accuracy").inner("error").value) - named - set(map(str, exact))
+        shares = sum(part.number("share") for part in noisy)
+        whole = shares == (Fraction(2, 5) if limits.cells is None else 1) if noisy else parts or not left
+        record.expect("accuracy" in record and whole and not missing, "a mechanism is missing")
         record.expect(left >= 0, f"the noise costs {float(-left):.4g} more than was charged")
         proved = not vectors or (slack > 0 and losses.noise_delta(tuple(vectors), left, slack) <= slack)
         record.expect(proved, f"the noise has no proof of δ = {float(slack):.4g} at ε = {float(left):.4g}")
@@ -154,11 +159,9 @@ class _Check:
         self.unchecked.append("the errors under `accuracy`, which are not about privacy")
         if "declared_plan" in record:
             plan = record.inner("declared_plan")
-            found = privacy.events("charged") in [part.events("charged") for part in plan.each("parts")]
-            plan.expect(found, "it does not contain this query")
-            number = sum(part.whole("queries", 1) for part in plan.each("parts"))
-            plan.expect(number == plan.whole("questions"), "it has another number of queries")
-            self.together(plan, plan.inner("promise"), privacy.value["neighbours"])
+            queries = self.together(plan, plan.inner("promise"), privacy.value["neighbours"])
+            own = queries[tuple(privacy.events("charged"))] > 0
+            plan.expect(own and queries.total() == plan.whole("questions"), "it has other queries")
 
     def limits(self, record: Fields, privacy: Fields) -> tuple[Limits, bool]:
         """Return the limits, and whether noise on one of two cells serves both; check the unit and the listed cells."""
@@ -188,17 +191,16 @@ class _Check:
         if "reach" in chosen:
             (event,) = chosen.events("event")
             chosen.expect(chosen.whole("reach", 1) == privacy.optional("reach"), "it is not the reach of the query")
-            drawn = chosen.get("law", str).startswith("exponential mechanism") and isinstance(event, run.BoundedRange)
+            law = chosen.get("law", str)
+            drawn = law.startswith("exponential mechanism") and isinstance(event, run.BoundedRange)
             chosen.expect(drawn, "it is not a draw of bounded range")
             cost += losses.cost_of(event, in_rho=self.in_rho)[0]
             self.unchecked.append("that the draw of the reach has the stated range: its scores are not in the receipt")
         for name in chosen.inner("bounds").value:
             bounds = chosen.inner("bounds").inner(name)
             histogram, parts = bounds.inner("histogram"), bounds.inner("histogram").each("mechanisms")
-            same = histogram.value.get("neighbours") == privacy.value["neighbours"]
-            histogram.expect(
-                same and [part.events("event") for part in parts] == [bounds.events("event")], "it differs"
-            )
+            same = [part.events("event") for part in parts] == [bounds.events("event")]
+            histogram.expect(same and histogram.value.get("neighbours") == privacy.value["neighbours"], "it differs")
             cost += self.mechanism(parts[0], limits_of(histogram))[0]
         return cost
 
@@ -226,26 +228,17 @@ class _Check:
     def mechanism(self, part: Fields, limits: Limits, *, halves: bool = False) -> tuple[Fraction, losses.Vector | None]:
         """Return the cost of one mechanism, or its vector if it is Gaussian noise for ε and δ."""
         moved, law, (event,) = moved_by(part, limits, halves=halves), part.get("law", str), part.events("event")
+        kind, amount, size, norm = _LAWS.get(law, (None, "", "", ""))
         needs = {"reach_in_one_group": 1 if "cells_of_the_margin" in part else moved.cell}
         needs |= {"reach_in_all_groups": moved.total} if "reach_in_all_groups" in part else {}
-        names = ("scale", "sensitivity_l1") if law == "discrete laplace" else ("variance", "sensitivity_l2_squared")
-        drawn = law not in ("discrete laplace", "discrete gaussian")
-        needs |= {} if drawn else {names[1]: moved.l1 if law == "discrete laplace" else moved.l2_squared}
+        needs |= {size: getattr(moved, norm)} if kind else {}
         for name, least in needs.items():
             part.expect(part.whole(name) >= least, f"{name} is below {least}, which the limits give")
-        if drawn:
+        if kind is None:
             return self.draw(part, limits, event), None
-        stated: list[object] = [part.number(name) for name in names]
-        match event:
-            case run.DiscreteLaplaceNoise(scale=amount, l1=size, coordinates=most) if law == "discrete laplace":
-                same = [amount, size] == stated and most >= moved.integers
-            case run.DiscreteGaussianNoise(variance=amount, l2_squared=size, coordinates=most) if (
-                law == "discrete gaussian"
-            ):
-                same = [amount, size] == stated and most >= moved.integers
-            case _:
-                same = False
-        part.expect(same, "the event is not its noise")
+        part.expect(isinstance(event, kind) and getattr(event, "coordinates", 0) >= moved.integers, "the event differs")
+        stated = [(getattr(event, amount), part.number(amount)), (getattr(event, norm), part.number(size))]
+        part.expect(all(one == other for one, other in stated), "the event is not its noise")
         if isinstance(event, run.DiscreteGaussianNoise) and not self.in_rho:
             return Fraction(0), losses.Vector(event.variance, event.l2_squared, event.coordinates)
         return losses.cost_of(event, in_rho=self.in_rho)[0], None
@@ -278,22 +271,25 @@ class _Check:
         part.expect(cost <= paid, f"the draw costs {float(cost):.6g}, but its event {float(paid):.6g}")
         return paid
 
-    def together(self, plan: Fields, promise: Fields, relation: object) -> None:
-        """Check the charge of several queries that are charged as one."""
-        most, parts = self.charge(plan, "charged", promise, relation), plan.each("parts")
-        plan.expect(sum(part.whole("queries", 1) for part in parts) <= _MOST_QUERIES, "it has too many queries")
-        charged = [event for part in parts for event in part.events("charged") * part.whole("queries", 1)]
-        noise = tuple(event for part in parts for event in part.events("noise") * part.whole("queries", 1))
-        apart = self.total(charged)
-        if apart[0] <= most[0] and apart[1] <= most[1]:
+    def together(self, plan: Fields, promise: Fields, relation: object) -> Counter[tuple[run.Event, ...]]:
+        """Check the charge of several queries that are charged as one; return how many have which charge alone."""
+        most, queries, noise = self.charge(plan, "charged", promise, relation), Counter[tuple[run.Event, ...]](), []
+        for part in plan.each("parts"):
+            queries[tuple(part.events("charged"))] += part.whole("queries", 1)
+            plan.expect(queries.total() <= _MOST_QUERIES, "it has too many queries")
+            noise += [*part.events("noise")] * part.whole("queries", 1)
+        costs = [(self.total(events), number) for events, number in queries.items()]
+        loss, delta = (sum(cost[k] * number for cost, number in costs) for k in (0, 1))
+        if loss <= most[0] and delta <= most[1]:
             self.checked.append("the charge covers the sum of the queries")
         elif "disjoint" in plan or "may_be_disjoint" in plan:
-            dearest = max(self.total(part.events("charged"))[0] for part in parts)
+            dearest = max(cost[0] for cost, _ in costs)
             plan.expect(dearest <= most[0] or most[1] > 0, "the charge is less than the cost of one query")
             self.unchecked.append("that the charge covers queries about disjoint rows: their conditions are not read")
         else:
             plan.expect(not self.in_rho and most[1] > 0, "the charge is less than the sum of the queries")
             self.composition(plan, noise, most)
+        return queries
 
     def composition(self, plan: Fields, noise: Sequence[run.Event], most: losses.Cost) -> None:
         """Check that independent noise costs at most (ε, δ), or 0.25 % more of ε, which is said."""
@@ -308,35 +304,31 @@ class _Check:
 
     def computed(self, record: Fields) -> None:
         """Check an answer that is computed from several releases."""
-        together, releases = record.inner("together"), record.each("released")
-        record.expect(record.whole("schema") == 1, "another version of tacit wrote it")
-        parts = [part.events("charged") for part in together.each("parts")]
+        releases, together, relation = record.each("released"), record.inner("together"), None
+        record.expect(releases and record.whole("schema") == 1, "another version of tacit wrote it")
         for release in releases:
             inner = _Check()
             inner.query(release)
-            together.expect(release.inner("privacy").events("charged") in parts, f"it does not contain {release.place}")
             self.checked += [f"{release.value.get('name')}: {each}" for each in inner.checked]
             self.unchecked += inner.unchecked
-        number = sum(part.whole("queries", 1) for part in together.each("parts"))
-        together.expect(releases and number == len(releases), "it has another number of queries")
-        self.together(together, record.inner("privacy").inner("promise"), None)
+            relation = release.inner("privacy").value["neighbours"]
+        queries = self.together(together, record.inner("privacy").inner("promise"), relation)
+        own = Counter(tuple(release.inner("privacy").events("charged")) for release in releases)
+        together.expect(own == queries, "it has other queries")
 
-    def release(
-        self, record: Fields, inside: str = "the noise inside the release: it is not in the receipt"
-    ) -> losses.Cost:
+    def release(self, record: Fields) -> losses.Cost:
         """Check the charge of a release that is no query."""
         relation, outside = record.value.get("neighbours"), "release" in record
         record.expect(relation in _RELATIONS or (relation is None and outside), "neighbours is not known")
         record.expect(not outside or record.whole("schema") == 1, "another version of tacit wrote it")
         record.expect(record.get("events", list), "there are no events")
-        cost = self.charge(record, "events", record.inner("promise"), relation)
-        made = "that the release has the guarantee that was charged: tacit did not compute it"
-        self.unchecked += [made] if outside else [inside] if inside else []
-        return cost
+        if "noise" not in record:
+            self.unchecked.append(_OUTSIDE if outside else "the noise inside the release: it is not in the receipt")
+        return self.charge(record, "events", record.inner("promise"), relation)
 
     def marginals(self, record: Fields) -> None:
         """Check the charge and the noise of marginals."""
-        (paid, slack), noise = self.release(record, ""), record.inner("noise")
+        (paid, slack), noise = self.release(record), record.inner("noise")
         law, cost = noise.value.get("law"), marginal_cost(noise, change=record.value["neighbours"] == "change one")
         noise.expect(law == "gaussian" or (law == "laplace" and not self.in_rho), "law is not known")
         fits = cost <= paid if law == "laplace" or self.in_rho else slack > 0 and losses.zcdp_delta(cost, paid) <= slack
