@@ -66,7 +66,7 @@ def zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     alpha = Fraction((low + high) / 2).limit_denominator(10**12)
     logarithm = -sum((cut(alpha**-k, up=False) / k for k in range(1, 60)), _NONE)  # above ln(1 - 1/α)
     power = cut((alpha - 1) * (alpha * rho - epsilon) + alpha * logarithm, up=True)
-    return Fraction(1) if power > 1 else exp(power)[1] / (alpha - 1)
+    return Fraction(1) if power > 1 else min(Fraction(1), exp(power)[1] / (alpha - 1))
 
 
 class Vector(NamedTuple):
@@ -97,13 +97,13 @@ def _by_comparison(vectors: Sequence[Vector], epsilon: Fraction, enough: Fractio
     """
     square, least = sum((each.square / each.variance for each in vectors), _NONE), Fraction(1)
     plain = max(gaussian_delta(square, epsilon), Fraction(1, 10**300))
-    start = ceil(float(epsilon) + log(plain.denominator) - log(plain.numerator) + log(len(vectors)))
+    start = Fraction(float(epsilon) + log(plain.denominator) - log(plain.numerator) + log(len(vectors)))
     for tail in (start + extra for extra in (2, 4, 8, 16, 32)):
         more = up = _NONE
         for tau, _, m in vectors:
             u = 1 / (24 * tau)
             more += m * (u + u * u / 2 + u**3 / (3 * (1 - u)))
-            wide = root(tau * (m + 2 * root(Fraction(m * tail))[1] + 2 * tail))[1] + root(Fraction(m))[1] / 2
+            wide = root(tau * (m + 2 * root(m * tail)[1] + 2 * tail))[1] + root(Fraction(m))[1] / 2
             up += wide**2 / (24 * tau**2) + 3 * m * exp(-19 * tau)[1]
         inner = cut(epsilon - more - up, up=False)
         if inner >= 0 and more <= 1 and least > enough:
