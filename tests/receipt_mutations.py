@@ -124,7 +124,7 @@ def mutations(receipt: Receipt) -> Iterator[tuple[str, Path, Receipt]]:
 
 
 def _other_values(path: Path, value: Value) -> Iterator[tuple[str, Value]]:
-    """Yield the values that a field must not have in place of its own."""
+    """Yield values that a field must not have."""
     if is_event(value):
         for name, text in event_mutations(value):
             yield f"event: {name}", text

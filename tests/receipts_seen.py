@@ -1,7 +1,7 @@
 """Every receipt that a test produces is checked by `tacit.auditing.receipts`, whether the test reads it or not.
 
-`install` wraps the places where receipts are made; `problems` returns what was found since the last call. A receipt is
-checked once for each content: what differs from others only in its place in the ledger is checked once.
+`install` wraps the places where receipts are made, and `problems` returns the receipts that did not hold since the last
+call. Receipts that differ only in their place in the ledger are checked once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a receipt says about several queries that are charged as one: a declared plan, or a computed answer."""
+"""The part of a receipt about several queries that are charged as one: a declared plan, or a computed answer."""
 
 from __future__ import annotations
 
