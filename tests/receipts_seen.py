@@ -51,24 +51,23 @@ def install() -> None:
     """Wrap the places where receipts are made."""
     from tacit.outside_release import OutsideRelease  # noqa: PLC0415 - heavy
     from tacit.query.results.derived_release import DerivedRelease  # noqa: PLC0415 - heavy
+    from tacit.query.results.quote import Quote  # noqa: PLC0415 - heavy
     from tacit.query.results.release import Release  # noqa: PLC0415 - heavy
     from tacit.session import Session  # noqa: PLC0415 - heavy
     from tacit.synthetic.marginals import Marginals  # noqa: PLC0415 - heavy
     from tacit.synthetic.reading import CodedRelease  # noqa: PLC0415 - heavy
 
     for kind in (Release, DerivedRelease, OutsideRelease, CodedRelease, Marginals):
-        original = kind.receipt.fget  # type: ignore[attr-defined]  # a property
-        kind.receipt = property(_seen(original), doc=original.__doc__)  # type: ignore[method-assign,assignment]
+        original = vars(kind)["receipt"].fget
+        setattr(kind, "receipt", property(_seen(original), doc=original.__doc__))  # noqa: B010 - mypy has no other way
     released = Session._released
 
-    @wraps(released)
-    def seen(*arguments: Any) -> Release:  # noqa: ANN401 - those of the method
-        release = released(*arguments)
-        if "limits_chosen" not in release.context or "settled" in release.context:
-            _ = release.receipt
+    def seen(self: Session, quote: Quote, context: Mapping[str, object]) -> Release:
+        release = released(self, quote, context)
+        _ = release.receipt
         return release
 
-    Session._released = seen  # type: ignore[method-assign]
+    setattr(Session, "_released", seen)  # noqa: B010 - as above
 
 
 def _seen(original: Callable[[Any], dict[str, object]]) -> Callable[[Any], dict[str, object]]:

@@ -85,7 +85,7 @@ EVENTS: list[tuple[list[Event], Fraction]] = [
     ([DiscreteGaussianNoise(variance=Fraction(1, 2), l2_squared=1, coordinates=1)], Fraction(5)),
     ([DiscreteGaussianNoise(variance=Fraction(50), l2_squared=4, coordinates=1)] * 3, Fraction(2)),
     (
-        [PureRelease(epsilon=Fraction(1, 10))] * 30 + [ApproxRelease(epsilon=Fraction(1), delta=Fraction(1, 10**7))],
+        [*[PureRelease(epsilon=Fraction(1, 10))] * 30, ApproxRelease(epsilon=Fraction(1), delta=Fraction(1, 10**7))],
         Fraction(2),
     ),
 ]

@@ -20,7 +20,7 @@ class MismatchError(Exception):
 
 
 def read(text: str) -> Fields:
-    """Return the receipt in JSON, or in the field `receipt` of an answer; raise InvalidError if there is none."""
+    """Return the receipt in JSON, or in the field `receipt` of an answer; raise InvalidError for anything else."""
     try:
         problem = "it has more than 50 million characters" if len(text) > _MOST_TEXT else ""
         limits: dict[str, Any] = {"parse_int": _number, "parse_float": _number, "parse_constant": _number}
@@ -106,7 +106,7 @@ class Fields:
 
     def events(self, name: str) -> Sequence[Event]:
         """Return an event, or a list of events."""
-        found = self.value.get(name)
+        found: Any = self.value.get(name)
         texts = found if isinstance(found, list) else [found]
         try:
             return [from_json(text) for text in texts]

@@ -1,4 +1,4 @@
-"""How far one unit can move the integers of a release, recomputed from the limits and the measures of a receipt.
+"""Sensitivities: how far one unit can move the integers of a release, from the limits and measures of a receipt.
 
 A row of weight 1 adds at most B, in absolute values, to the integers of a bundle. The rows of a unit weigh at most
 M = min(max_rows, reach) in a cell, so they add at most K = M·B there, and T = min(g·K, reach·B) in all its g cells. If
@@ -32,7 +32,7 @@ class Limits(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """What one unit can move: the L1 and squared L2 norms, K, T, the cells c, and the number of integers."""
+    """The change that one unit can make: the L1 and squared L2 norms, K, T, the cells c, and the number of integers."""
 
     l1: int
     l2_squared: int
@@ -71,10 +71,10 @@ def moved_by(bundle: Fields, limits: Limits, *, halves: bool = False) -> Moved:
     width = sum(-(-(measure.optional("bins") or 1) // block) for measure in measures)
     integers = min(places * width, twice * min(limits.groups * min(width, cell), total))
     cell, ends = total if over else cell, [0, *(end for measure in measures for end in _adds(measure))]
-    one_sign = min(ends) == 0 or max(ends) == 0
+    low, high, one_sign = -min(ends), max(ends), min(ends) == 0 or max(ends) == 0
     l1, square = total * twice, cell * total * ((2 if one_sign else 4) if limits.change else 1)
     if limits.change and width == 1 and not over and (one_sign or "reach_in_all_groups" in bundle):
-        apart = cell if one_sign else -(-cell * (max(ends) - min(ends)) // max(-min(ends), max(ends)))
+        apart = cell if one_sign else -(-cell * (low + high) // max(low, high))
         l1, square = min(l1, places * apart), min(square, places * apart**2)
     return Moved(l1, square, cell, total, places, integers)
 
@@ -128,7 +128,7 @@ def _contribution(bundle: Fields, measures: Sequence[Fields], limits: Limits) ->
     beyond, reach, alone = first.optional("rows_beyond_the_reach_up_to"), limits.reach, len(measures) == 1
     if beyond is not None:  # the weights of these rows add up to at most beyond - reach
         cut = alone and limits.cells is not None and limits.rows == reach and reach is not None and beyond > reach
-        bundle.expect(cut, "it is of rows beyond a reach, but there is none")
+        bundle.expect(cut, "it is of rows beyond a reach, but there is no reach")
         return ((beyond - (reach or 0)) * row,) * 2
     if alone and kinds & {"size", "groups", "unit"}:
         weighed = kinds == {"unit"} and "reach_in_all_groups" in bundle and limits.cells is not None

@@ -5,7 +5,7 @@
 
 Everything is recomputed from the receipt alone, in exact rationals and bounds that are rounded to the safe side. With
 `receipt_fields`, `receipt_limits`, `receipt_losses` and `receipt_bounds` this shares no code with the pricing of
-queries but the events. What a receipt cannot show is listed as not checked.
+queries but the events. The result lists everything that a receipt cannot show as not checked.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST_QUERIES, _RELATIONS = 10**6, ("add/remove", "change one")
 
 @dataclass(frozen=True, slots=True)
 class ReceiptCheck:
-    """What the check of a receipt found: what was recomputed, what was not, and what does not fit."""
+    """The result of a check: the parts that were recomputed, those that were not, and the problems."""
 
     kind: str
     checked: tuple[str, ...]
@@ -214,7 +214,7 @@ class _Check:
         (event,) = groups.events("event")
         epsilon, delta = losses.cost_of(event, in_rho=False)
         known = groups.get("law", str).startswith("discrete laplace, cut off")
-        groups.expect(known and scale > 0 and coin <= 1 and not self.in_rho, "it is no selection of groups")
+        groups.expect(known and scale > 0 and coin <= 1 and not self.in_rho, "it is not a selection of groups")
         groups.expect(moving >= limits.groups * (2 if limits.change else 1), "a unit can move more counts")
         ends = [losses.end_probability(k, 1 / scale) for k in (limit - 1, limit)]
         lost = moving * (coin * ends[0] + (1 - coin) * ends[1])
@@ -292,7 +292,7 @@ class _Check:
         return queries
 
     def composition(self, plan: Fields, noise: Sequence[run.Event], most: losses.Cost) -> None:
-        """Check that independent noise costs at most (ε, δ), or 0.25 % more of ε, which is said."""
+        """Check that independent noise costs at most (ε, δ), or 0.25 % more of ε, which `unchecked` then states."""
         try:
             if losses.composed_delta(tuple(noise), most[0]) > most[1]:
                 near = losses.composed_delta(tuple(noise), most[0] * _NEAR) <= most[1]
@@ -317,7 +317,7 @@ class _Check:
         together.expect(own == queries, "it has other queries")
 
     def release(self, record: Fields) -> losses.Cost:
-        """Check the charge of a release that is no query."""
+        """Check the charge of a release that is not a query."""
         relation, outside = record.value.get("neighbours"), "release" in record
         record.expect(relation in _RELATIONS or (relation is None and outside), "neighbours is not known")
         record.expect(not outside or record.whole("schema") == 1, "another version of tacit wrote it")

@@ -172,7 +172,7 @@ def noisy_bundle(plan: Plan, bundle: Bundle, law: NoiseLaw) -> dict[str, object]
         ],
         **({} if forms is None else {"steps_from_the_low_bound": forms.widths}),
         **({"a_row_adds_to": "one measure"} if _is_in_one(bundle) else {}),
-        **({} if bundle.over is None else {"cells_of_the_margin": prod(plan.factors[index].size for index in bundle.over)}),
+        **({} if bundle.over is None else {"cells_of_the_margin": prod(plan.factors[i].size for i in bundle.over)}),
         "reach_in_one_group": bundle.contribution,
         **({} if bundle.total is None else {"reach_in_all_groups": bundle.total}),
         **({"bins_added_up": bundle.block} if bundle.block > 1 else {}),
