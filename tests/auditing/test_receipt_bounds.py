@@ -55,7 +55,7 @@ def test_exponentials_far_out() -> None:
 @given(st.fractions(min_value=-30, max_value=30, max_denominator=10**6))
 def test_normal_tails_enclose_mpmath(x: Fraction) -> None:
     with mpmath.workdps(450):
-        assert encloses(bounds.normal_tail(x), mpmath.erfc(exact(x) / mpmath.sqrt(2)) / 2, 1e-25)
+        assert encloses(bounds.normal_tail(x), mpmath.erfc(exact(x) / mpmath.sqrt(2)) / 2, 1e-20)
 
 
 @given(st.fractions(min_value=Fraction(1, 100), max_value=20), st.fractions(min_value=0, max_value=20))
@@ -68,7 +68,7 @@ def test_gaussian_delta_is_just_above_that_of_tacit(square: Fraction, epsilon: F
 def test_the_delta_of_zcdp_is_that_of_tacit(rho: Fraction, epsilon: Fraction) -> None:
     other = conversions.delta_of_zcdp(float(rho), float(epsilon))
     assume(other < 0.2)
-    assert float(losses.zcdp_delta(rho, epsilon)) == pytest.approx(other, rel=1e-4, abs=1e-300)
+    assert float(losses.zcdp_delta(rho, epsilon)) == pytest.approx(other, rel=1e-4, abs=1e-280)
 
 
 @pytest.mark.parametrize(("variance", "square", "integers"), [(10**6, 10**4, 10), (400, 3, 2), (10**9, 10**6, 500)])

@@ -64,7 +64,8 @@ def zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
         left, right = (2 * low + high) / 3, (low + 2 * high) / 3
         low, high = (low, right) if size(left) <= size(right) else (left, high)
     alpha = Fraction((low + high) / 2).limit_denominator(10**12)
-    logarithm = -sum((cut(alpha**-k, up=False) / k for k in range(1, 60)), _NONE)  # above ln(1 - 1/α)
+    near = Fraction(log(1 - 1 / float(alpha))) + Fraction(1, 10**12)
+    logarithm = near if exp(near)[0] >= 1 - 1 / alpha else _NONE  # above ln(1 - 1/α)
     power = cut((alpha - 1) * (alpha * rho - epsilon) + alpha * logarithm, up=True)
     return Fraction(1) if power > 1 else min(Fraction(1), exp(power)[1] / (alpha - 1))
 
