@@ -78,12 +78,11 @@ def is_event(value: Value) -> bool:
 def is_harmless(path: Path) -> bool:
     """Return whether the promise of a receipt does not depend on a field.
 
-    These are the errors, the number of values among which one is drawn, the text about chosen bounds, the noise of
-    queries whose costs add up anyway, and the measure of the total if the number of rows cannot change.
+    These are the errors, the number of values among which one is drawn, and the text about chosen bounds.
     """
     names = [key for key in path if isinstance(key, str)]
     drawn = names in (["mechanisms", "cells"], ["limits_chosen", "bounds", "age", "law"])
-    return bool({"accuracy", "cut"} & set(path[:1])) or drawn or names[:3] == ["together", "parts", "noise"]
+    return bool({"accuracy", "cut"} & set(path[:1])) or drawn
 
 
 def _is_idle(receipt: Receipt, path: Path) -> bool:

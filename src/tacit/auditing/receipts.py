@@ -92,6 +92,10 @@ def _kind(record: Fields) -> str:
     return "release outside SQL" if "release" in record else "marginals" if "noise" in record else "release of rows"
 
 
+_Part = tuple[tuple[run.Event, ...], tuple[run.Event, ...]]
+"""The events that a query is charged alone, and those of its noise."""
+
+
 @dataclass(slots=True)
 class _Check:
     """A check in progress: the currency of the promise, and what was found."""
@@ -160,8 +164,10 @@ class _Check:
         if "declared_plan" in record:
             plan = record.inner("declared_plan")
             queries = self.together(plan, plan.inner("promise"), privacy.value["neighbours"])
-            own = queries[tuple(privacy.events("charged"))] > 0
-            plan.expect(own and queries.total() == plan.whole("questions"), "it has other queries")
+            plan.expect(
+                self.own(record, queries) and queries.total() == plan.whole("questions"), "it has other queries"
+            )
+            self.unchecked.append("the noise of the other queries of the declared plan: their receipts have it")
 
     def limits(self, record: Fields, privacy: Fields) -> tuple[Limits, bool]:
         """Return the limits, and whether noise on one of two cells serves both; check the unit and the listed cells."""
@@ -170,6 +176,7 @@ class _Check:
             size.expect(limits.change and size.get("of", str), "it needs neighbours = 'change one'")
             self.unchecked.append("that the query reads all rows or units, whose number is then public")
             rest = int(size.get("counts_add_up", bool))
+            size.expect(limits.one_row or not rest, "counts add up to it, but a unit has several rows")
             for form in (part.inner("combined") for part in record.each("mechanisms") if "combined" in part):
                 form.expect(form.whole("rows") == size.whole("number"), "rows differ from public_size")
         if privacy.get("unit", str) != "row" and limits.one_row:
@@ -271,14 +278,15 @@ class _Check:
         part.expect(cost <= paid, f"the draw costs {float(cost):.6g}, but its event {float(paid):.6g}")
         return paid
 
-    def together(self, plan: Fields, promise: Fields, relation: object) -> Counter[tuple[run.Event, ...]]:
-        """Check the charge of several queries that are charged as one; return how many have which charge alone."""
-        most, queries, noise = self.charge(plan, "charged", promise, relation), Counter[tuple[run.Event, ...]](), []
+    def together(self, plan: Fields, promise: Fields, relation: object) -> Counter[_Part]:
+        """Check the charge of several queries that are charged as one; return how many have which charge and noise."""
+        most, queries, noise = self.charge(plan, "charged", promise, relation), Counter[_Part](), list[run.Event]()
         for part in plan.each("parts"):
-            queries[tuple(part.events("charged"))] += part.whole("queries", 1)
+            key = tuple(part.events("charged")), tuple(part.events("noise"))
+            queries[key] += part.whole("queries", 1)
             plan.expect(queries.total() <= _MOST_QUERIES, "it has too many queries")
-            noise += [*part.events("noise")] * part.whole("queries", 1)
-        costs = [(self.total(events), number) for events, number in queries.items()]
+            noise += [*key[1]] * part.whole("queries", 1)
+        costs = [(self.total(events), number) for (events, _), number in queries.items()]
         loss, delta = (sum(cost[k] * number for cost, number in costs) for k in (0, 1))
         if loss <= most[0] and delta <= most[1]:
             self.checked.append("the charge covers the sum of the queries")
@@ -302,6 +310,20 @@ class _Check:
         except losses.UnpricedError as error:
             self.unchecked.append(f"that the charge covers the composition of the queries: not {error}")
 
+    def own(self, record: Fields, queries: Counter[_Part]) -> _Part | None:
+        """Return a query among several that are charged as one; None if it is not there, or has other noise there.
+
+        If its noise depends on an earlier draw, its events stand for the noise, or one event that costs no less.
+        """
+        charged = tuple(record.inner("privacy").events("charged"))
+        noisy = [part for part in record.each("mechanisms") if part.value.get("law") != _SELECTED]
+        noise = charged, tuple(event for part in noisy for event in part.events("event"))
+        for key in (each for each in queries if each[0] == charged):
+            drawn = "limits_chosen" in record or "groups" in record.inner("privacy")
+            if key == noise or (drawn and self.total(key[1]) >= self.total(charged)):
+                return key
+        return None
+
     def computed(self, record: Fields) -> None:
         """Check an answer that is computed from several releases."""
         releases, together, relation = record.each("released"), record.inner("together"), None
@@ -313,8 +335,7 @@ class _Check:
             self.unchecked += inner.unchecked
             relation = release.inner("privacy").value["neighbours"]
         queries = self.together(together, record.inner("privacy").inner("promise"), relation)
-        own = Counter(tuple(release.inner("privacy").events("charged")) for release in releases)
-        together.expect(own == queries, "it has other queries")
+        together.expect(Counter(self.own(each, queries) for each in releases) == queries, "it has other queries")
 
     def release(self, record: Fields) -> losses.Cost:
         """Check the charge of a release that is not a query."""
