@@ -132,6 +132,8 @@ def _other_values(path: Path, value: Value) -> Iterator[tuple[str, Value]]:
         yield "promise smaller", value * 0.999
     if key in SHRUNK and value:
         yield f"{key} smaller", half(value)
+    if key == "chance_of_a_limit_lower_by_one":
+        yield f"{key} is 1", "1"
     if key in GROWN and value is not None:
         yield f"{key} larger", more(value)
     for other in SPOILT if key in TYPED else ():
