@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import receipts_seen
 import tacit as tc
 from receipt_examples import APPROX, BOX, BY_TOWN, examples, people
-from receipt_mutations import changed, mutations
+from receipt_mutations import changed, leaves, mutations
 from tacit.auditing import receipts
 from tacit.auditing.receipts import verify_receipt
 
@@ -176,6 +178,46 @@ def test_huge_and_tiny_numbers_end_in_an_answer(number: str, path: tuple[str | i
     text = json.dumps(changed(examples()["several"], path, "PUT")).replace('"PUT"', number)
     larger = path[-1] == "epsilon" and number in ("1e999", "9" * 3_999)
     assert rejects(text) is not larger or "out of range" in verify_receipt(text).problems[0]
+
+
+VALUES: list[object] = [
+    *(
+        "many",
+        None,
+        [],
+        {},
+        -1,
+        0,
+        1,
+        10**30,
+        10**3990,
+        1e308,
+        1e-308,
+        0.5,
+        True,
+        "1/2",
+        "1e300",
+        [1],
+        [1, 2],
+        {"a": 1},
+    ),
+    *('{"epsilon":"1/2","event":"PureRelease","version":1}', '{"rho":"1","event":"ZCDPRelease","version":1}'),
+    '{"delta":"1/2","epsilon":"1/2","event":"ApproxRelease","version":1}',
+    '{"coordinates":1,"event":"DiscreteLaplaceNoise","l1":"1/3","scale":"10","version":1}',
+    '{"coordinates":1,"event":"DiscreteGaussianNoise","l2_squared":1,"variance":"1/1000000","version":1}',
+    '{"event":"GaussianNoise","l2":"1","sigma":"1","version":1}',
+    '{"event":"PoissonSampled","of":{"epsilon":"1","event":"PureRelease","version":1},"rate":"1/2","version":1}',
+]
+
+
+@given(st.data())
+def test_any_values_end_in_an_answer_or_in_an_error_of_tacit(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from([name for name in NAMES if name != "declared"]))
+    receipt = examples()[name]
+    for _ in range(data.draw(st.integers(1, 3))):
+        paths = [path for path, _ in leaves(receipt) if path]
+        receipt = changed(receipt, data.draw(st.sampled_from(paths)), data.draw(st.sampled_from(VALUES)))
+    assert rejects(receipt) in (True, False)
 
 
 def test_an_answer_in_json_holds_its_receipt() -> None:

@@ -112,3 +112,9 @@ class Fields:
             return [from_json(text) for text in texts]
         except InvalidError as error:
             raise MismatchError(f"{self.place}.{name}: {error.message}") from None
+
+    def event(self, name: str) -> Event:
+        """Return an event."""
+        found = self.events(name)
+        self.expect(len(found) == 1, f"there is no single event {name}")
+        return found[0]

@@ -151,8 +151,9 @@ class _Check:
             cost, vector = self.mechanism(part, limits, halves=halves)
             left, vectors = left - cost, vectors if vector is None else [*vectors, vector]
         named = {str(name) for part in parts for name in part.get("for", list)}
-        exact = record.inner("public_size").value.get("exact", [])
-        missing = set(record.inner("accuracy").inner("error").value) - named - set(map(str, exact))
+        size = record.inner("public_size")
+        named |= set(map(str, size.get("exact", list))) if size.value else set()
+        missing = set(record.inner("accuracy").inner("error").value) - named
         shares = sum(part.number("share") for part in noisy)
         whole = shares == (Fraction(2, 5) if limits.cells is None else 1) if noisy else parts or not left
         record.expect("accuracy" in record and whole and not missing, "a mechanism is missing")
@@ -196,7 +197,7 @@ class _Check:
         chosen, cost = record.inner("limits_chosen"), Fraction(0)
         record.expect(bool(chosen.value) == ("spent_on_limits" in privacy), "the choice of limits is not complete")
         if "reach" in chosen:
-            (event,) = chosen.events("event")
+            event = chosen.event("event")
             chosen.expect(chosen.whole("reach", 1) == privacy.optional("reach"), "it is not the reach of the query")
             law = chosen.get("law", str)
             drawn = law.startswith("exponential mechanism") and isinstance(event, run.BoundedRange)
@@ -218,8 +219,7 @@ class _Check:
         """
         moving, scale = groups.whole("counts_a_unit_can_move", 1), groups.number("scale")
         limit, coin = groups.whole("limit", 1), groups.number("chance_of_a_limit_lower_by_one")
-        (event,) = groups.events("event")
-        epsilon, delta = losses.cost_of(event, in_rho=False)
+        epsilon, delta = losses.cost_of(groups.event("event"), in_rho=False)
         known = groups.get("law", str).startswith("discrete laplace, cut off")
         groups.expect(known and scale > 0 and coin <= 1 and not self.in_rho, "it is not a selection of groups")
         groups.expect(moving >= limits.groups * (2 if limits.change else 1), "a unit can move more counts")
@@ -234,7 +234,7 @@ class _Check:
 
     def mechanism(self, part: Fields, limits: Limits, *, halves: bool = False) -> tuple[Fraction, losses.Vector | None]:
         """Return the cost of one mechanism, or its vector if it is Gaussian noise for ε and δ."""
-        moved, law, (event,) = moved_by(part, limits, halves=halves), part.get("law", str), part.events("event")
+        moved, law, event = moved_by(part, limits, halves=halves), part.get("law", str), part.event("event")
         kind, amount, size, norm = _LAWS.get(law, (None, "", "", ""))
         needs = {"reach_in_one_group": 1 if "cells_of_the_margin" in part else moved.cell}
         needs |= {"reach_in_all_groups": moved.total} if "reach_in_all_groups" in part else {}
