@@ -23,9 +23,13 @@ from collections.abc import Generator
 import pytest
 from hypothesis import Phase, settings
 
+import receipts_seen
+
 settings.register_profile("tacit", deadline=None)
 settings.register_profile("planted", deadline=None, phases=[Phase.explicit, Phase.generate], database=None)
 settings.load_profile("tacit")
+
+receipts_seen.install()
 
 ON_SPARK = ("test_engines_agree.py", "test_database_engines.py")
 """Files that ask Spark in tests whose names do not say so."""
@@ -43,6 +47,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, o
     result = yield
     items.sort(key=lambda item: "spark" not in item.nodeid.lower() and item.path.name not in ON_SPARK)
     return result
+
+
+@pytest.fixture(autouse=True)
+def _receipts_hold() -> Generator[None]:
+    """Fail a test that produced a receipt which the separate check rejects."""
+    yield
+    assert receipts_seen.problems() == []
 
 
 def pytest_collection_finish() -> None:

@@ -42,10 +42,12 @@ def test_a_declared_plan_costs_what_its_composed_noise_does_and_is_charged_once(
     assert len(db.ledger.entries()) == 1
     assert db.spent == declared.cost
     receipt = answers[0].receipt
+    (single,) = declared.questions[0].price.events
     assert receipt["declared_plan"] == {
         "questions": 40,
         "promise": {"epsilon": float(declared.together.loss), "delta": 1e-6},
         "charged": [to_json(event) for event in declared.events],
+        "parts": [{"queries": 40, "charged": [to_json(single)], "noise": [to_json(single)]}],
     }
     with pytest.raises(BudgetError):
         declared.ask()

@@ -504,3 +504,12 @@ def test_the_command_chooses_a_reach(folder: Path) -> None:
     assert "is chosen privately for ε = 20. The rest answers." in planned.stdout
     wrong = tacit(folder, "query", "policy.toml", BY_MONTH, *options[:4], "--share", "1", "--yes")
     assert (wrong.returncode, "share" in wrong.stderr) == (2, True)
+
+
+def test_a_report_on_listed_tuples_has_a_receipt() -> None:
+    people = {"id": [1, 1, 2], "town": ["a", "b", "a"], "sex": ["f", "m", "f"]}
+    pairs = {("town", "sex"): [("a", "f"), ("b", "m")]}
+    db = tc.open(people, unit="id", reach=2, keys=pairs, budget=tc.PureDP(epsilon=1))
+    receipt: Any = db.limits("SELECT town, sex, count(*) FROM data GROUP BY town, sex", epsilon=0.5).receipt
+    (listed,) = receipt["privacy"]["public_tuples"]
+    assert listed == {"keys": ["town", "sex"], "values": [["a", "f"], ["b", "m"]]}

@@ -21,6 +21,7 @@ from tacit.query.results.derived_release import method
 from tacit.query.results.error_text import extent
 from tacit.query.results.limits_report import units_error
 from tacit.query.results.quote import Question, Quote
+from tacit.query.results.receipt import limits_of, noisy_bundle
 from tacit.query.results.size_note import unused_notes
 from tacit.query.sql.outer_columns import OuterColumns
 from tacit.query.sql.outer_query import OuterQuery
@@ -137,6 +138,10 @@ class ChoosingQuote(SessionQuote):
                 "declared": each.declared,
                 "units_that_a_bin_needs": each.needed,
                 "event": to_json(each.event),
+                "histogram": {
+                    **limits_of(each.plan),
+                    "mechanisms": [noisy_bundle(each.plan, each.plan.bundles[0], each.law)],
+                },
             }
             for each in self.bounds_choices
         }

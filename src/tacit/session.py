@@ -25,19 +25,19 @@ from tacit.errors import (
     RefusedError,
     TacitError,
 )
-from tacit.guarantees.events import Event, to_json
+from tacit.guarantees.events import Event
 from tacit.guarantees.filters import Budget, admit_all
 from tacit.guarantees.values import ZCDP, ApproxZCDP
 from tacit.ledger import ANSWERED, Ledger, Request, Ticket, check_name, history
 from tacit.ledger.state import before_charge, check_admission
 from tacit.planning import bounds_plan_of, plan_of, query_text, sized_plan_of
-from tacit.query.formatting import amounts
 from tacit.query.pricing.joint_price import JointPrice, joint_price
 from tacit.query.pricing.price import Cost, price
 from tacit.query.pricing.reach_choice import GUESSED_GROUPS, noise_a_row
 from tacit.query.results import answer_codec
 from tacit.query.results.limits_report import LimitsReport
 from tacit.query.results.limits_subject import limits_subject
+from tacit.query.results.plan_record import declared_plan
 from tacit.query.results.quote import Question, Quote
 from tacit.query.results.release import Release, release_discovered, release_measured
 from tacit.query.sql.outer_query import split
@@ -208,19 +208,8 @@ class Session(ChargingSession):
             except BudgetError as refusal:
                 shortage = joint_shortage(self, joint.together, len(again))
                 raise in_place_of(refusal, shortage or refusal) from None
-        disjoint = {
-            "queries": [quote.plan.sql for quote in again],
-            "disjoint": [[index + 1 for index in family] for family in joint.families],
-        }
-        more = {
-            "declared_plan": {
-                "questions": len(again),
-                "promise": amounts(joint.guarantee),
-                "charged": [to_json(event) for event in joint.events],
-                **(disjoint if joint.families else {}),
-            }
-        }
-        answers = self._release(again, ticket, more)
+        record = declared_plan([(quote.plan, quote.price) for quote in again], joint)
+        answers = self._release(again, ticket, {"declared_plan": record})
         self.finish(ticket, ANSWERED)
         return answers
 

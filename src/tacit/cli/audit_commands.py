@@ -1,4 +1,4 @@
-"""The command `tacit audit`. It calls a module that is slow to import."""
+"""The commands `tacit audit` and `tacit verify`. They call modules that are slow to import."""
 
 from __future__ import annotations
 
@@ -36,3 +36,10 @@ def audit(  # noqa: PLR0913 - one for each option
         seed=seed,
     )
     group.audit(target, chosen, json=json)
+
+
+def verify(file: audit_options.ReceiptArgument, *, json: options.JsonOption = False) -> None:
+    """Check that the sensitivities, the noise and the charge of a receipt fit its guarantee."""
+    from tacit.cli import verify as group  # noqa: PLC0415 - heavy
+
+    group.verify(file, json=json)

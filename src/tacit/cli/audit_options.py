@@ -1,4 +1,4 @@
-"""The arguments and options of `tacit audit`, with their help texts."""
+"""The arguments and options of `tacit audit` and `tacit verify`, with their help texts."""
 
 from __future__ import annotations
 
@@ -34,4 +34,10 @@ BatchedOption = Annotated[
 ]
 AuditSeedOption = Annotated[
     int | None, typer.Option("--seed", help="The seed of the order in which inputs are run; printed if not given.")
+]
+ReceiptArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="A file with a receipt, or with an answer in JSON that has one; - reads standard input."
+    ),
 ]

@@ -69,6 +69,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     mechanism_commands.release,
     mechanism_commands.compose,
     audit_commands.audit,
+    audit_commands.verify,
     microdata_commands.check,
     microdata_commands.anonymize,
     microdata_commands.attack,

@@ -178,7 +178,13 @@ class Marginals(_Named):
         shown = {", ".join(domain.names[place] for place in each): str(value) for each, value in noise.amounts.items()}
         amount = "variance_of_residual" if noise.law == "gaussian" else "scale_of_count"
         steps = {"steps_of_one_row": 1 << domain.coded.bits, "reach": domain.reach}
-        return {**self.charged.receipt, "noise": {"law": noise.law, amount: shown, **steps}}
+        places = {name: domain.sizes[place] for place, name in enumerate(domain.names)}
+        parts = [
+            {"columns": [domain.names[place] for place in each], "amount": str(value)}
+            for each, value in noise.amounts.items()
+        ]
+        more = {"values_of_a_column": places, "parts": parts}
+        return {**self.charged.receipt, "noise": {"law": noise.law, amount: shown, **steps, **more}}
 
     def nonnegative(self) -> NonnegativeMarginals:
         """Return marginals without negative counts that agree with each other; it costs nothing, and it is biased."""

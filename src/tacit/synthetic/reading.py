@@ -225,7 +225,11 @@ def charged_release(
         )
         session.engine(reading.table.name).ready()
         ticket = session.charged_together(request, [])
-    context = {"policy": policy_build.version(reading.table), **session.facts(ticket)}
+    context = {
+        "neighbours": reading.table.neighbours,
+        "policy": policy_build.version(reading.table),
+        **session.facts(ticket),
+    }
     if ticket.answer is not None:
         return CodedRelease(json.loads(ticket.answer), question, events, cost, context, repeated=True)
     (content,) = session.guarded(ticket, lambda: [reading.read()])

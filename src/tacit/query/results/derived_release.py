@@ -27,6 +27,7 @@ from tacit.query.results.derived_intervals import (
 from tacit.query.results.intervals import read_confidence
 from tacit.query.results.noise_draws import draws, is_drawable, is_linear, seeded
 from tacit.query.results.outer_tables import Computation, OuterTable, drawn_table, end_table, released_table
+from tacit.query.results.plan_record import charged_together
 from tacit.query.results.receipt import SCHEMA, receipt
 from tacit.query.results.release import Release
 from tacit.query.results.render import AnswerColumn, as_html, as_text
@@ -304,6 +305,9 @@ class DerivedRelease(Release):
             "schema": SCHEMA,
             "question": self.outer.sql,
             "privacy": {"promise": amounts(self.price.guarantee), "noise": self.price.why},
+            "together": charged_together(
+                [(release.plan, release.price) for release in self.released.values()], self.price.events
+            ),
             "released": [
                 {"name": label, "in_computation": each.table, **receipt(release.plan, release.price, release.context)}
                 for each, (label, release) in zip(self.outer.inner, self.released.items(), strict=True)

@@ -6,7 +6,7 @@ It has no true value and nothing that depends on the data.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
+from math import isfinite, prod
 
 from tacit.guarantees.events import to_json
 from tacit.guarantees.exact import to_fraction
@@ -25,6 +25,7 @@ from tacit.query.pricing.partition_selection import TruncatedLaplace
 from tacit.query.pricing.price import Price
 from tacit.query.rank_law import RankLaw
 from tacit.query.rank_scores import widths
+from tacit.query.results.formulas import formulas
 from tacit.query.results.intervals import without_intervals
 from tacit.query.results.limits_note import not_counted, unit_rows_note, warnings
 from tacit.query.results.plan_notes import missing_notes, zones
@@ -75,15 +76,12 @@ def _public_size(plan: Plan) -> dict[str, object]:
 
 
 def _privacy(plan: Plan, price: Price) -> dict[str, object]:
-    table = plan.table
     return {
         "promise": amounts(price.guarantee),
-        "neighbours": table.neighbours,
         "unit": "row" if (unit := plan.private_unit) is None else f"all rows with one value of {unit}",
-        "max_groups": table.max_groups,
-        "max_rows": table.max_rows,
-        "reach": table.reach,
-        "groups_a_unit_can_reach": plan.groups,
+        **limits_of(plan),
+        "charged": [to_json(event) for event in price.events],
+        **({} if price.chosen is None else {"spent_on_limits": str(price.chosen)}),
         "public_keys": {key.name: [_key(value) for value in key.values] for key in plan.keys if key.values is not None},
         **_public_tuples(plan),
         "noise": price.why,
@@ -91,11 +89,25 @@ def _privacy(plan: Plan, price: Price) -> dict[str, object]:
     }
 
 
+def limits_of(plan: Plan) -> dict[str, object]:
+    """Return what bounds the part of one unit in the integers of a plan."""
+    table = plan.table
+    return {
+        "neighbours": table.neighbours,
+        "max_groups": table.max_groups,
+        "max_rows": table.max_rows,
+        "reach": table.reach,
+        "groups_a_unit_can_reach": plan.groups,
+        "one_row_a_unit": table.unit is None,
+        "cells": None if plan.cells is None else plan.measured_cells,
+    }
+
+
 def _public_tuples(plan: Plan) -> dict[str, object]:
     """Return the listed combinations of keys, by their names; nothing if all keys are listed alone."""
     tuples = [
         {
-            "keys": [plan.keys[place].name for place in each.places],
+            "keys": [(*plan.keys, *plan.within)[place].name for place in each.places],
             "values": [list(map(_key, row)) for row in each.rows()],
         }
         for each in plan.tuples
@@ -140,19 +152,39 @@ def _mechanism(plan: Plan, price: Price, index: int) -> dict[str, object]:
     if law is price.choice:
         return {
             "for": [aggregate.sql for aggregate in plan.aggregates if index in aggregate.bundles],
+            "measures": [_measure(measure) for measure in bundle.measures],
             "law": "released by the selection of groups",
         }
     return {
         "for": [each.sql for each in plan.aggregates if index in each.bundles or index == each.cut],
-        "measures": [_measure(measure) for measure in bundle.measures],
+        **noisy_bundle(plan, bundle, law),
+        "share": str(price.shares[index]),
+    }
+
+
+def noisy_bundle(plan: Plan, bundle: Bundle, law: NoiseLaw) -> dict[str, object]:
+    """Return a bundle's measures, how far a unit can move its integers, its law and its event."""
+    forms = formulas(bundle)
+    return {
+        "measures": [
+            {**_measure(measure), **({} if forms is None else {"product_of": forms.products[place]})}
+            for place, measure in enumerate(bundle.measures)
+        ],
+        **({} if forms is None else {"steps_from_the_low_bound": forms.widths}),
+        **({"a_row_adds_to": "one measure"} if _is_in_one(bundle) else {}),
+        **({} if bundle.over is None else {"cells_of_the_margin": prod(plan.factors[i].size for i in bundle.over)}),
         "reach_in_one_group": bundle.contribution,
         **({} if bundle.total is None else {"reach_in_all_groups": bundle.total}),
         **({"bins_added_up": bundle.block} if bundle.block > 1 else {}),
         **({} if bundle.combined is None else {"combined": _combined(bundle.combined)}),
         **_law(law),
-        "share": str(price.shares[index]),
         "event": to_json(law.event),
     }
+
+
+def _is_in_one(bundle: Bundle) -> bool:
+    """Return whether a row adds to at most one of several measures: they are sums by the values of a key."""
+    return bundle.values is not None and len(bundle.measures) > 1
 
 
 def _law(law: NoiseLaw) -> dict[str, object]:
@@ -211,6 +243,7 @@ def _measure(measure: Measure) -> dict[str, object]:
         "grid_step": str(measure.step),
         "bounds_in_steps": [measure.low, measure.high],
         "row_adds": [measure.sign * end + measure.offset for end in (measure.low, measure.high)],
+        **({} if measure.absent is None else {"row_without_a_value_adds": measure.absent}),
         "fraction_bits": measure.fraction_bits,
         **({"bins": measure.bins} if measure.bins > 1 else {}),
         **({} if measure.beyond is None else {"rows_beyond_the_reach_up_to": measure.beyond}),
