@@ -17,6 +17,7 @@ from tacit.database import Database
 
 SIZE = 8_000
 REGIONS = ["north", "south", "east", "west"]
+KEYS: dict[str, list[str | bool]] = {"region": [*REGIONS], "cycles": [False, True]}
 
 
 def write_survey(file: Path) -> None:
@@ -40,7 +41,7 @@ def open_survey(folder: Path) -> Database:
         unit="person",
         reach=1,
         bounds={"income": (0, 200_000), "age": (18, 90)},
-        keys={"region": REGIONS, "cycles": [False, True]},
+        keys=KEYS,
         budget=tc.PureDP(epsilon=2),
         ledger=folder / "survey.ledger",
         data_version="2025",

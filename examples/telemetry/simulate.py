@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 
 import estimate
-from serve import Collector
+from collect import Collector
 
 BROWSERS = Path(__file__).with_name("browsers.mjs")
 

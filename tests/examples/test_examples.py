@@ -17,13 +17,13 @@ from postgres_server import database
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROGRAMS = {"analyst/week.py", "clinic/publish.py", "dashboard/check.py", "engines/ask.py", "partner/prepare.py",
             "telemetry/simulate.py"}  # fmt: skip
-PARTS = {"telemetry/browsers.mjs", "telemetry/estimate.py", "telemetry/serve.py", "telemetry/survey.py"}
+PARTS = {"telemetry/browsers.mjs", "telemetry/estimate.py", "telemetry/collect.py", "telemetry/survey.py"}
 DASHBOARD = EXAMPLES / "dashboard"
 
 
 def run(program: str, *arguments: object, code: int = 0) -> str:
     """Run a program of the examples; return what it prints."""
-    command = [sys.executable, "-W", "error", EXAMPLES / program, *map(str, arguments)]
+    command: list[str | Path] = [sys.executable, "-W", "error", EXAMPLES / program, *map(str, arguments)]
     done = subprocess.run(  # noqa: S603 - our own programs
         command, capture_output=True, text=True, check=False, env={**os.environ, "NO_COLOR": "1"}
     )

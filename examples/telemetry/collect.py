@@ -1,6 +1,6 @@
 """Serve the survey and store the reports that browsers send.
 
-python serve.py FOLDER [--port 8080]
+python collect.py FOLDER [--port 8080]
 """
 
 from __future__ import annotations
