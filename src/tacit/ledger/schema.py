@@ -159,7 +159,7 @@ def read_head(connection: Connection, name: str, *, lock: bool = False) -> Head:
         _check_format(number, name)
         head = _head(dict(connection.execute(select(HEAD)).mappings().one()))
         return head if head.format == OLDEST_FORMAT else replace(head, moved_to=_moved_to(connection, head.number))
-    except (KeyError, ValueError, TypeError, ArithmeticError, AttributeError, MultipleResultsFound):
+    except (KeyError, ValueError, TypeError, ArithmeticError, AttributeError, RecursionError, MultipleResultsFound):
         raise damaged(name) from None
 
 
@@ -228,7 +228,7 @@ class SqlTables:
         try:
             spent = decode_total(nothing, row.loss, row.delta)
             return Account(spent, None if row.budget is None else decode_budget(json.loads(row.budget)))
-        except (KeyError, ValueError, TypeError, ArithmeticError):
+        except (KeyError, ValueError, TypeError, ArithmeticError, RecursionError):
             raise damaged(self.name) from None
 
     def set_account(self, analyst: str, account: Account) -> None:

@@ -359,7 +359,7 @@ class SqlLedger:
         body = connection.execute(select(RECORDS.c.body).where(RECORDS.c.number == number)).scalar()
         try:
             return dict(json.loads(body or ""))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RecursionError):
             raise damaged(self.name) from None
 
 

@@ -63,6 +63,7 @@ from tacit.ledger.records import (
     described_analyst,
     key_name,
     query_name,
+    stored_amount,
     version_name,
 )
 from tacit.ledger.seals import check_not_sealed, continue_after_seal, seal
@@ -259,7 +260,7 @@ def _charge(head: Head, number: int, body: Mapping[str, Any], tables: Tables) ->
 
 
 def _totals(body: Mapping[str, Any], prefix: str) -> tuple[Fraction, Fraction]:
-    return Fraction(body[f"{prefix}loss"]), Fraction(body[f"{prefix}delta"])
+    return stored_amount(body[f"{prefix}loss"]), stored_amount(body[f"{prefix}delta"])
 
 
 def check_key(analyst: str, key: str | None, digest: str, tables: Tables) -> None:
