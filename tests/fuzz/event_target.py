@@ -40,6 +40,7 @@ from tacit.ledger.open_ledger import open_ledger, read_ledger
 from tacit.ledger.records import Record, link_of
 from tacit.ledger.replay import replay, verify
 from tacit.learn import model_file
+from tacit.quotes import SessionQuote
 
 BUDGETS: tuple[Budget, ...] = (tc.ApproxDP(epsilon=1, delta=0.5), tc.ZCDP(rho=1))
 ONE = tc.PureDP(epsilon=1)
@@ -204,10 +205,15 @@ def _receipt(text: str) -> None:
             ledger.close()
 
 
+@cache
+def _quote(query: str, reach: Literal["auto"] | None) -> SessionQuote:
+    return recorded_database()[0].plan(query, epsilon=1, reach=reach)
+
+
 def _answer(text: str, query: str = QUERY, reach: Literal["auto"] | None = None) -> None:
     opened, ledger = recorded_database()
     ledger.text = text
-    answer = value_or_refusal(lambda: opened.sql(query, epsilon=1, request="r", reach=reach), given=text)
+    answer = value_or_refusal(lambda: opened.session.answer(_quote(query, reach), "r"), given=text)
     if not isinstance(answer, Refusal):
         value_or_refusal(lambda: (str(answer), repr(answer), json.dumps(answer_json(answer))), given=text)
 

@@ -102,8 +102,9 @@ def require(condition: object, fact: str) -> None:
 
 @cache
 def folder() -> Path:
-    """Return a folder for the files of targets, which the end of the process removes."""
-    path = Path(tempfile.mkdtemp(prefix="fuzz-files-"))
+    """Return a folder for the files of targets, in memory if there is one; the end of the process removes it."""
+    memory = "/dev/shm"  # noqa: S108 - a new folder there, of random name
+    path = Path(tempfile.mkdtemp(prefix="fuzz-files-", dir=memory if Path(memory).is_dir() else None))
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path
 

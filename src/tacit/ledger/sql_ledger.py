@@ -226,7 +226,7 @@ class SqlLedger:
             rows = connection.execute(query.order_by(RECORDS.c.number)).all()
         try:
             return [_entry(Record(*row[:4]), row[4] or PENDING, nothing) for row in rows]
-        except (KeyError, TypeError, ValueError, ArithmeticError):
+        except (KeyError, TypeError, ValueError, ArithmeticError, RecursionError):
             raise damaged(self.name) from None
 
     def records(self) -> list[Record]:
