@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Literal
 
 import tacit as tc
 from fuzz.rule import Refusal, folder, require, value_or_refusal
@@ -219,11 +219,10 @@ def _answer(text: str, query: str = QUERY, reach: Literal["auto"] | None = None)
 
 
 def _model(text: str) -> None:
-    try:
-        content: Any = json.loads(text)
-        written = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    except (ValueError, RecursionError):
-        written = content = text
+    content: object = text
+    with suppress(ValueError, RecursionError):
+        content = json.loads(text)
+    written = json.dumps(content, sort_keys=True, separators=(",", ":"))
     path = folder() / "model.json"
     file = {"model": content, "sha256": sha256(written.encode()).hexdigest()}
     path.write_text(json.dumps(file), encoding="utf-8")

@@ -38,6 +38,7 @@ from sqlalchemy.exc import MultipleResultsFound
 
 from tacit.errors import LedgerError
 from tacit.guarantees.filters import Spent, start
+from tacit.ledger.policies import read_policy
 from tacit.ledger.records import FORMAT, OLDEST_FORMAT, SEAL, Account, Head, Record, decode_budget, decode_total
 
 TABLES = MetaData()
@@ -205,7 +206,7 @@ def _head(row: Mapping[str, Any]) -> Head:
         link=row["link"],
         spent=decode_total(start(budget, row["neighbours"]), row["loss"], row["delta"]),
         budget=budget,
-        policy=json.loads(row["policy"]),
+        policy=read_policy(json.loads(row["policy"])),
         version=row["version"],
         since=row["since"],
         format=row["format"],
