@@ -43,7 +43,7 @@ FILE_VALUE = "Xq7_row_value"
 """A value of the rows that no response may have."""
 ROWS = ["person,region,income,secret", *(f"{i},{('north', 'south')[i % 2]},{i % 900},{FILE_VALUE}" for i in range(50))]
 _LARGE = POLICY.replace("epsilon = 5.0", "epsilon = 5_000_000.0")
-_PUBLIC = (401, 403, 404, 405, 413)
+_PUBLIC = (400, 401, 403, 404, 405, 413)
 _METHOD = re.compile(r"[A-Za-z]{1,20}")
 
 
@@ -157,11 +157,12 @@ def _read(data: bytes) -> Asked | None:
     if len(parts) < 2 or not _METHOD.fullmatch(method) or not parts[1].startswith(b"/") or b"/events" in parts[1]:
         return None
     person = parts[2].decode("latin-1") if len(parts) > 2 else ""
-    headers = [(b"host", b"tacit.test"), (b"content-length", str(len(body)).encode())]
+    headers = [(b"content-length", str(len(body)).encode())]
     for line in lines:
         name, _, value = line.partition(b":")
         if name.strip() and not re.search(rb"[^\x21-\x7e]", name.strip()) and b"\0" not in value:
             headers.append((name.strip().lower(), value.strip()))
+    headers += [] if any(name == b"host" for name, _ in headers) else [(b"host", b"tacit.test")]
     return Asked(method.upper(), parts[1], person, headers, body)
 
 
