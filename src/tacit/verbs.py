@@ -47,7 +47,8 @@ class VerbTarget:
 
     def column(self, text: str, fallback: str) -> tuple[str, str]:
         """Return the name and the SQL of a column of the answer, from a column's name or an expression in SQL."""
-        if isinstance(text, str) and text in self.tables[self.table_name].columns:
+        given: object = text
+        if isinstance(given, str) and text in self.tables[self.table_name].columns:
             return text, _quoted(text)
         node = _expression(text, "column")
         return (node.name if isinstance(node, exp.Column) else fallback), _text(node)

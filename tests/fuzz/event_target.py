@@ -33,13 +33,13 @@ from tacit.guarantees.events import PureRelease, from_json, to_json
 from tacit.guarantees.exact import Exact
 from tacit.guarantees.filters import Budget, admit, start
 from tacit.json_forms import answer_json
+from tacit.learn import model_file
 from tacit.ledger import Request, Ticket
 from tacit.ledger.backup import read_lines
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.open_ledger import open_ledger, read_ledger
 from tacit.ledger.records import Record, link_of
 from tacit.ledger.replay import replay, verify
-from tacit.learn import model_file
 from tacit.quotes import SessionQuote
 
 BUDGETS: tuple[Budget, ...] = (tc.ApproxDP(epsilon=1, delta=0.5), tc.ZCDP(rho=1))
@@ -175,7 +175,7 @@ def _derived_tables(text: str) -> None:
 def _read_all(path: str) -> None:
     ledger = read_ledger(path)
     try:
-        for read in (lambda: ledger.entries(), lambda: ledger.spent_by("ann"), lambda: ledger.limit_of("ann"),
+        for read in (ledger.entries, lambda: ledger.spent_by("ann"), lambda: ledger.limit_of("ann"),
                      lambda: str(verify(ledger))):  # fmt: skip
             value_or_refusal(read, given=path)
     finally:

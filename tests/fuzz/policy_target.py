@@ -22,7 +22,7 @@ from tacit.query.policy.mistakes import PolicyError
 from tacit.web.pages.policy_fields import fields_of, with_setting, with_values
 
 FILE = Path("clinic.toml")
-SECRET = "Xq7_environment_value"
+SECRET = "Xq7_environment_value"  # noqa: S105 - no password
 ENVIRONMENT: Mapping[str, str] = {"CLINIC": SECRET, "EMPTY": "", "URL": f"postgresql://u:{SECRET}@h/d"}
 SCHEMA: Mapping[str, Kind] = {
     "patient_id": "integer",
@@ -54,7 +54,9 @@ def _check_lines(refusal: Refusal, lines: int) -> None:
     require(isinstance(refusal.error, PolicyError), "A policy is refused without a list of its mistakes.")
     mistakes = refusal.error.mistakes if isinstance(refusal.error, PolicyError) else ()
     require(mistakes, "A policy is refused without a mistake.")
-    require(all(each.line is None or 1 <= each.line <= lines for each in mistakes), "A mistake is beyond the last line.")
+    require(
+        all(each.line is None or 1 <= each.line <= lines for each in mistakes), "A mistake is beyond the last line."
+    )
 
 
 def _check_policy(policy: Policy, data: bytes, given: str) -> None:
@@ -69,13 +71,16 @@ def _check_policy(policy: Policy, data: bytes, given: str) -> None:
 
 def _check_table(declaration: TableDeclaration, given: str) -> None:
     value_or_refusal(lambda: declaration.location(ENVIRONMENT), given=given)
+    _check_built(declaration, SCHEMA, ["zoned"], given)
+    _check_built(declaration, dict.fromkeys(SCHEMA, "text"), [], given)
+
+
+def _check_built(declaration: TableDeclaration, schema: Mapping[str, Kind], zoned: list[str], given: str) -> None:
+    """Build the policy of a table over a schema."""
     private = replace(declaration, public=False)
-    for schema in (SCHEMA, dict.fromkeys(SCHEMA, "text")):
-        kinds: Mapping[str, Kind] = schema  # type: ignore[assignment]  # the second one has texts only
-        zoned = [name for name in ("zoned",) if kinds[name] == "timestamp"]
-        built = value_or_refusal(lambda: build(private, kinds, ["picture"], zoned), secrets=[SECRET], given=given)
-        if not isinstance(built, Refusal):
-            value_or_refusal(lambda: version(built))
+    built = value_or_refusal(lambda: build(private, schema, ["picture"], zoned), secrets=[SECRET], given=given)
+    if not isinstance(built, Refusal):
+        value_or_refusal(lambda: version(built))
 
 
 def _check_fields(given: str) -> None:

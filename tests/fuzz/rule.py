@@ -71,7 +71,9 @@ def check_resources(seconds: float, growth: int) -> None:
     if seconds > MOST_SECONDS:
         raise BrokenRuleError(f"It took {seconds:.1f} s of processor time; the limit is {MOST_SECONDS:g} s.")
     if growth > MOST_MEMORY:
-        raise BrokenRuleError(f"It raised the peak of memory by {growth >> 20} MB; the limit is {MOST_MEMORY >> 20} MB.")
+        raise BrokenRuleError(
+            f"It raised the peak of memory by {growth >> 20} MB; the limit is {MOST_MEMORY >> 20} MB."
+        )
 
 
 def check_error(error: TacitError, *, secrets: Sequence[str] = (), given: str = "") -> None:

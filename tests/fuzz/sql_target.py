@@ -7,6 +7,7 @@ The first byte chooses the database (see `_choices`); the rest is the text of th
 * On DuckDB the statements also run, on rows with NULL, NaN, infinities and the extremes of every type. A query whose
   plan was accepted must not fail on a row. No message has a value of the rows.
 """
+# ruff: noqa: DTZ001 - the timestamps of the rows have no time zone
 
 from __future__ import annotations
 
@@ -24,21 +25,23 @@ import pyarrow as pa
 import sqlglot
 
 import tacit as tc
-from fuzz.rule import Refusal, require, value_or_refusal
+from fuzz.rule import BrokenRuleError, Refusal, require, value_or_refusal
 from tacit.database import Database
 from tacit.engines.postgres.dialect import POSTGRES
 from tacit.engines.spark.dialect import SPARK
 from tacit.engines.sql.dialect import Dialect
 from tacit.engines.sql.engine import StatementEngine
 from tacit.engines.sql.runner import StatementRunner
+from tacit.errors import TacitError
 from tacit.guarantees.filters import Budget
 from tacit.json_forms import quote_json
 from tacit.ledger.memory import MemoryLedger
+from tacit.query.plan import Plan
 from tacit.quotes import DerivedQuote, SessionQuote
 
 Engine = Literal["duckdb", "postgres", "spark"]
 
-SECRET = "Xq7_row_value"
+SECRET = "Xq7_row_value"  # noqa: S105 - no password
 """A value of the rows, which no message may have."""
 ROWS: Mapping[str, Any] = {
     "person_id": pa.array([1, 1, 2, 3, None, -(2**63)], pa.int64()),
@@ -51,7 +54,14 @@ ROWS: Mapping[str, Any] = {
         [date(1, 1, 1), date(9999, 12, 31), None, date(2024, 2, 29), date(1970, 1, 1), date(2000, 1, 1)], pa.date32()
     ),
     "seen": pa.array(
-        [datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59), None, datetime(2024, 2, 29, 12), None, datetime(1970, 1, 1)],
+        [
+            datetime(1, 1, 1),
+            datetime(9999, 12, 31, 23, 59, 59),
+            None,
+            datetime(2024, 2, 29, 12),
+            None,
+            datetime(1970, 1, 1),
+        ],
         pa.timestamp("us"),
     ),
 }
@@ -165,10 +175,10 @@ def check(data: bytes) -> None:
         return
     value_or_refusal(lambda: (str(quote), repr(quote), json.dumps(quote_json(quote))))
     for each in quote.inner if isinstance(quote, DerivedQuote) else [quote]:
-        _check_statements(engine, opened, each, text)
+        _check_statements(engine, opened, each)
 
 
-def _check_statements(engine: Engine, opened: Database, quote: SessionQuote, text: str) -> None:
+def _check_statements(engine: Engine, opened: Database, quote: SessionQuote) -> None:
     """Check that the statements of a plan parse, and on DuckDB that they run."""
     source = opened.session.engine_of(quote.plan)
     if not isinstance(source, StatementEngine):
@@ -180,12 +190,18 @@ def _check_statements(engine: Engine, opened: Database, quote: SessionQuote, tex
                 parsed = sqlglot.parse(statement, dialect=engine)
                 require(len(parsed) == 1, "A plan is not one statement.")
         return
-    plan = quote.plan
-    if plan.open:
-        found = value_or_refusal(lambda: source.find(plan, lambda units: np.arange(len(units))), secrets=[SECRET])
-    else:
-        found = value_or_refusal(lambda: source.measure(plan), secrets=[SECRET])
-    require(not isinstance(found, Refusal), f"A plan that was accepted fails on a row: {found!r} {text!r}")
+    value_or_refusal(lambda: _run(source, quote.plan), secrets=[SECRET])
+
+
+def _run(source: StatementEngine, plan: Plan) -> None:
+    """Run the statements of a plan, which must not fail on a row."""
+    try:
+        if plan.open:
+            source.find(plan, lambda units: np.arange(len(units)))
+        else:
+            source.measure(plan)
+    except TacitError as error:
+        raise BrokenRuleError(f"A plan that was accepted fails on a row: {plan.sql}") from error
 
 
 def _texts(statements: object) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Inputs with structure: SQL from a grammar, policies from their keys, reports, stored text and requests that are nearly valid."""
+"""Inputs with structure: SQL from a grammar, policies from their keys, and changed inputs of the corpora."""
 
 from __future__ import annotations
 
@@ -14,22 +14,43 @@ from fuzz.targets import corpus
 Texts = SearchStrategy[str]
 Inputs = SearchStrategy[bytes]
 
-_HOSTILE = ("", "'", "\x00", "\ud800", "\u202e", "e\u0301", "%", "\\", "${CLINIC}", "1e999999999", "9" * 60, "NaN", "../x")
-_NUMBERS = ("0", "-0.0", "1", "-1", "2.5", "1e308", "1e-308", "1e999999999", "9223372036854775808", "9" * 60, "0x10")
+_HOSTILE = (
+    "",
+    "'",
+    "\x00",
+    "\ud800",
+    "\u202e",
+    "e\u0301",
+    "%",
+    "\\",
+    "${CLINIC}",
+    "1e999999999",
+    "9" * 60,
+    "NaN",
+    "../x",
+)
+_NUMBERS = (*"0 -0.0 1 -1 2.5 1e308 1e-308 1e999999999 9223372036854775808 0x10".split(), "9" * 60)  # noqa: SIM905 - words
 
 
 # --- SQL --------------------------------------------------------------------------------------------------------------
 
-_COLUMNS = ("person_id", "region", "income", "age", "urban", "note", "day", "seen", "name", "zone", "rank", '"age"', "x.age", "nope")
-_LITERALS = (*_NUMBERS, "'north'", "''", "'%_'", "NULL", "TRUE", "DATE '2024-02-29'", "DATE '2024-02-30'", "$x",
-             "TIMESTAMP '2020-01-01 00:00:00'", "INTERVAL 1 MONTH", "INTERVAL 99999999 YEAR", "[1, 2]", "*")  # fmt: skip
-_OPERATORS = ("+", "-", "*", "/", "//", "%", "**", "||", "=", "<>", "<", ">=", "AND", "OR", "LIKE", "IS", "IN", "~", "::")
-_ONE = ("abs", "floor", "round", "sqrt", "ln", "exp", "sign", "length", "lower", "trim", "year", "dayofweek", "NOT", "-", "isnan",
-        "count", "sum", "avg", "min", "max", "median", "stddev", "skewness", "mode", "bool_or", "any_value", "histogram",
-        "count(DISTINCT", "nosuch")  # fmt: skip
-_TWO = ("least", "greatest", "coalesce", "nullif", "round", "log", "power", "left", "date_trunc", "quantile", "corr", "regr_slope",
-        "arg_max", "concat", "starts_with", "date_add")  # fmt: skip
+_COLUMNS = 'person_id region income age urban note day seen name zone rank "age" x.age nope'.split()  # noqa: SIM905 - words
+_LITERALS = (
+    *_NUMBERS,
+    *("'north'", "''", "'%_'", "NULL", "TRUE", "$x", "[1, 2]", "*", "DATE '2024-02-29'", "DATE '2024-02-30'"),
+    *("TIMESTAMP '2020-01-01 00:00:00'", "INTERVAL 1 MONTH", "INTERVAL 99999999 YEAR"),
+)
+_OPERATORS = "+ - * / // % ** || = <> < >= AND OR LIKE IS IN ~ ::".split()  # noqa: SIM905 - words
+_ONE = (
+    *"abs floor round sqrt ln exp sign length lower trim year dayofweek NOT - isnan count sum avg min max".split(),  # noqa: SIM905 - words
+    *("median", "stddev", "skewness", "mode", "bool_or", "any_value", "histogram", "count(DISTINCT", "nosuch"),
+)
+_TWO = (
+    *("least", "greatest", "coalesce", "nullif", "round", "log", "power", "left", "date_trunc", "quantile", "corr"),
+    *("regr_slope", "arg_max", "concat", "starts_with", "date_add"),
+)
 _TYPES = ("INTEGER", "DOUBLE", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", "DECIMAL(9, 2)", "UUID", "INTEGER[]")
+
 
 def _closed(call: str) -> str:
     """Return a call whose parentheses match."""
@@ -37,7 +58,7 @@ def _closed(call: str) -> str:
 
 
 _EXPRESSIONS: Texts = st.recursive(
-    st.sampled_from(_COLUMNS + _LITERALS),
+    st.sampled_from([*_COLUMNS, *_LITERALS]),
     lambda inner: st.one_of(
         st.builds("({} {} {})".format, inner, st.sampled_from(_OPERATORS), inner),
         st.builds("{}({})".format, st.sampled_from(_ONE), inner).map(_closed),
@@ -54,19 +75,24 @@ _EXPRESSIONS: Texts = st.recursive(
 )
 
 
-_SOURCES = ("survey", "survey AS x", "survey JOIN regions ON region = name", "survey LEFT JOIN regions ON region = regions.name",
-            "regions", "survey, regions", "nope", "survey NATURAL JOIN survey",
-            "(SELECT person_id, count(*) AS age FROM survey GROUP BY person_id) AS survey",
-            "(SELECT region, count(*) AS age FROM survey GROUP BY region) AS p")  # fmt: skip
-_CLAUSES = ("", " GROUP BY ALL", " GROUP BY 1", " GROUP BY {0}", " GROUP BY ROLLUP (region, urban)", " WHERE {0}",
-            " WHERE {0} GROUP BY {1}", " GROUP BY region HAVING {0}", " GROUP BY region ORDER BY {0} DESC NULLS FIRST LIMIT 2",
-            " LIMIT {0}", " QUALIFY {0}", " UNION ALL SELECT {0}", " ORDER BY 1 OFFSET {0}")  # fmt: skip
+_SOURCES = (
+    *("survey", "survey AS x", "survey JOIN regions ON region = name", "regions", "survey, regions", "nope"),
+    *("survey LEFT JOIN regions ON region = regions.name", "survey NATURAL JOIN survey"),
+    "(SELECT person_id, count(*) AS age FROM survey GROUP BY person_id) AS survey",
+    "(SELECT region, count(*) AS age FROM survey GROUP BY region) AS p",
+)
+_CLAUSES = (
+    *("", " GROUP BY ALL", " GROUP BY 1", " GROUP BY {0}", " GROUP BY ROLLUP (region, urban)", " WHERE {0}"),
+    *(" WHERE {0} GROUP BY {1}", " GROUP BY region HAVING {0}", " LIMIT {0}", " QUALIFY {0}", " ORDER BY 1 OFFSET {0}"),
+    *(" GROUP BY region ORDER BY {0} DESC NULLS FIRST LIMIT 2", " UNION ALL SELECT {0}"),
+)
+_ALIASES = ("", " AS a", ' AS "b c"')
 
 
 @st.composite
 def queries(draw: st.DrawFn) -> str:
     """Draw a query, often one that tacit plans."""
-    items = draw(st.lists(st.builds("{}{}".format, _EXPRESSIONS, st.sampled_from(["", " AS a", ' AS "b c"'])), min_size=1, max_size=3))
+    items = draw(st.lists(st.builds("{}{}".format, _EXPRESSIONS, st.sampled_from(_ALIASES)), min_size=1, max_size=3))
     aggregate = draw(st.sampled_from(["count(*)", "count(*) AS n", "sum(age)", "avg(income)", items[0]]))
     clause = draw(st.sampled_from(_CLAUSES)).format(draw(_EXPRESSIONS), draw(_EXPRESSIONS))
     return f"SELECT {', '.join([aggregate, *items[1:]])} FROM {draw(st.sampled_from(_SOURCES))}{clause}"  # noqa: S608 - a test
@@ -75,19 +101,21 @@ def queries(draw: st.DrawFn) -> str:
 def sql() -> Inputs:
     """Return queries with their choice of a database."""
     texts = queries() | st.builds("WITH p AS ({}) {}".format, queries(), queries())
-    return st.builds(lambda choice, text: bytes([choice]) + text.encode("utf-8", "surrogatepass"), st.integers(0x40, 0x7F), texts)
+    return st.builds(
+        lambda choice, text: bytes([choice]) + text.encode("utf-8", "surrogatepass"), st.integers(0x40, 0x7F), texts
+    )
 
 
 # --- policies ---------------------------------------------------------------------------------------------------------
 
+_TOML_TEXTS = (*_HOSTILE, "integer", "text", "date", "add/remove", "change one", "each row", "visits.csv", "ward")
+_TOML_WORDS = "nan inf -inf true 2020-01-01 2020-01-01T00:00:00 2020-01-01T00:00:00Z 12:00:00".split()  # noqa: SIM905 - words
+_TOML_KEYS = ("epsilon", "delta", "rho", "columns", "values", "bounds", "keys")
 _TOML_VALUES: Texts = st.recursive(
-    st.sampled_from(
-        (*_NUMBERS, "nan", "inf", "-inf", "true", "2020-01-01", "2020-01-01T00:00:00", "2020-01-01T00:00:00Z", "12:00:00")
-        + tuple(map(json.dumps, (*_HOSTILE, "integer", "text", "date", "add/remove", "change one", "each row", "visits.csv", "ward")))
-    ),
+    st.sampled_from([*_NUMBERS, *_TOML_WORDS, *map(json.dumps, _TOML_TEXTS)]),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3).map(lambda parts: f"[{', '.join(parts)}]"),
-        st.dictionaries(st.sampled_from(["epsilon", "delta", "rho", "columns", "values", "bounds", "keys"]), inner, max_size=3).map(
+        st.dictionaries(st.sampled_from(_TOML_KEYS), inner, max_size=3).map(
             lambda parts: f"{{ {', '.join(f'{key} = {value}' for key, value in parts.items())} }}"
         ),
     ),
@@ -131,7 +159,11 @@ def policies(draw: st.DrawFn) -> bytes:
 
     def section(values: Mapping[str, str], needed: Sequence[str]) -> str:
         chosen = draw(st.sets(st.sampled_from(list(values)))) | set(needed)
-        lines = [f"{json.dumps(key)} = {draw(_TOML_VALUES) if key in replaced else values[key]}" for key in values if key in chosen]
+        lines = [
+            f"{json.dumps(key)} = {draw(_TOML_VALUES) if key in replaced else values[key]}"
+            for key in values
+            if key in chosen
+        ]
         return "\n".join(lines)
 
     table = draw(st.sampled_from(["visits", '"vi.sits"', '""', '"\\u202e"']))
@@ -150,8 +182,16 @@ def policies(draw: st.DrawFn) -> bytes:
 # --- changed inputs ---------------------------------------------------------------------------------------------------
 
 _JSON: SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(_HOSTILE) | st.sampled_from([10**30, -1, 0, 0.5]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "keys", "cells", "date"]), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.sampled_from(_HOSTILE)
+    | st.sampled_from([10**30, -1, 0, 0.5]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "keys", "cells", "date"]), inner, max_size=3)
+    ),
     max_leaves=4,
 )
 

@@ -87,7 +87,7 @@ _UNREADABLE: Final = Problem(
 
 
 def _is_readable(scope: Scope) -> bool:
-    """Return whether Starlette can build the URL of a request, whose query and host a client may fill with any bytes."""
+    """Return whether the URL of a request can be built: a client may send any bytes as its query and its host."""
     try:
         _ = URL(scope=scope).components
     except ValueError:

@@ -1,4 +1,4 @@
-"""The shape of recorded cells: a ledger whose text was changed must not become an answer that fails when it is shown."""
+"""The shape of recorded cells: the text of a damaged ledger must not become an answer that fails when it is shown."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _width(bundle: Bundle) -> int:
 
 
 def _is_center(center: object) -> bool:
-    return center is None or (type(center) in (int, float) and isfinite(center) and abs(center) < _LARGEST)
+    return center is None or (isinstance(center, (int, float)) and isfinite(center) and abs(center) < _LARGEST)
 
 
 def check_keys(keys: Sequence[Value], plan: Plan) -> None:
@@ -65,6 +65,6 @@ def check_keys(keys: Sequence[Value], plan: Plan) -> None:
 def _is_of_kind(value: Value, kind: Kind) -> bool:
     if value is None:
         return True
-    if isinstance(value, bool) or isinstance(value, datetime):
+    if isinstance(value, (bool, datetime)):  # Python's are an int and a date
         return kind == ("boolean" if isinstance(value, bool) else "timestamp")
     return isinstance(value, _TYPES[kind])
