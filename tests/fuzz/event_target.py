@@ -106,7 +106,7 @@ def _event(text: str) -> None:
     event = value_or_refusal(lambda: from_json(text), given=text)
     if isinstance(event, Refusal):
         return
-    require(from_json(to_json(event)) == event, "An event is written as another one.")
+    require(from_json(to_json(event)) == event, "An event that is written and read is not the same.")
     for budget in BUDGETS:
         value_or_refusal(lambda budget=budget: admit(start(budget, "add/remove"), budget, event))  # type: ignore[misc]
 

@@ -105,7 +105,7 @@ def _parameters(data: bytes) -> None:
         made = value_or_refusal(lambda given=given: protocol(given), given=str(given))  # type: ignore[misc]
         if not isinstance(made, Refusal) and made.aggregator()._cells.size < _MOST_CELLS:
             again = protocol(made.parameters())
-            require(again.digest == made.digest, "The parameters of a protocol describe another one.")
+            require(again.digest == made.digest, "The parameters of a protocol do not describe it.")
             sent = made.randomize([made.domain[0]])
             require(made.aggregator().add(sent) == 1, "A protocol drops its own report.")
 

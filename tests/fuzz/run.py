@@ -1,6 +1,6 @@
 """Fuzz one target with atheris: `python tests/fuzz/run.py TARGET --seconds 600`.
 
-It starts from the corpus of the target and keeps what it finds in a folder of its own. An input that breaks the rule is
+It starts from the corpus of the target and keeps new inputs in a separate folder. An input that breaks the rule is
 written there as `crash-…`, a slow one as `timeout-…`. Copy it to `tests/fuzz/corpus/TARGET/` under a name that says
 what it is, and fix the code.
 """

@@ -105,7 +105,7 @@ class UnreadEngine(StatementEngine):
         return list(zip(*(REGIONS[name] for name in kinds), strict=True))
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: no connection is open."""
 
 
 @cache

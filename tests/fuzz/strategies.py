@@ -222,7 +222,7 @@ def _parsed(data: bytes) -> object:
 
 
 def _with_a_change(draw: st.DrawFn, value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return JSON in which one value is another one, or is missing."""
+    """Return JSON in which one value is replaced or missing."""
     if isinstance(value, dict) and value and draw(st.integers(0, 4)):
         key = draw(st.sampled_from(sorted(value)))
         if not draw(st.integers(0, 5)):

@@ -13,6 +13,7 @@ from fuzz import event_target, rule, sql_target, web_target
 from fuzz.rule import BrokenRuleError, Refusal, check_resources, check_text, value_or_refusal
 from fuzz.targets import check_of, corpus
 from fuzz.test_generated import run
+from tacit.engines.sql.engine import StatementEngine
 from tacit.errors import InternalError, InvalidError
 from tacit.web.services import catalog
 
@@ -26,7 +27,7 @@ def failing(error: Exception) -> Callable[..., NoReturn]:
 
 def test_values_and_listed_errors_pass() -> None:
     assert value_or_refusal(lambda: 3) == 3
-    refused = value_or_refusal(failing(InvalidError("Unknown column 'x'.", hint="Name another one.")))
+    refused = value_or_refusal(failing(InvalidError("Unknown column 'x'.", hint="Name a column.")))
     assert isinstance(refused, Refusal)
 
 
@@ -65,7 +66,7 @@ def test_time_and_memory_are_bounded() -> None:
 
 
 def test_a_query_that_fails_on_a_row_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sql_target.StatementEngine, "measure", failing(InvalidError("It failed.")))
+    monkeypatch.setattr(StatementEngine, "measure", failing(InvalidError("It failed.")))
     with pytest.raises(BrokenRuleError, match="fails on a row"):
         sql_target.check(b"@SELECT count(*) FROM survey")
 

@@ -100,7 +100,7 @@ def site() -> Site:
 
 
 def close() -> None:
-    """Stop the application; the next request starts another one."""
+    """Stop the application; the next request starts a new application."""
     while _sites:
         _sites.pop().close()
 
