@@ -89,9 +89,48 @@ _CLAUSES = (
 _ALIASES = ("", " AS a", ' AS "b c"')
 
 
+_REALS: Texts = st.recursive(
+    st.sampled_from(["age", "income", "0", "1", "2.5", "-3", "1e300", "NULL", "length(note)", "year(day)"]),
+    lambda inner: st.one_of(
+        st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "/", "//", "%", "**"]), inner),
+        st.builds("{}({})".format, st.sampled_from(["abs", "-", "floor", "round", "sqrt", "ln", "exp", "sign"]), inner),
+        st.builds("{}({}, {})".format, st.sampled_from(["least", "greatest", "coalesce", "nullif"]), inner, inner),
+        st.builds("CAST(CAST({} AS {}) AS DOUBLE)".format, inner, st.sampled_from(["INTEGER", "VARCHAR", "BOOLEAN"])),
+        st.builds("CASE WHEN {} > {} THEN {} END".format, inner, inner, inner),
+    ),
+    max_leaves=4,
+)
+_TESTS: Texts = st.one_of(
+    st.builds("{} {} {}".format, _REALS, st.sampled_from(["<", ">=", "=", "<>"]), _REALS),
+    st.builds("{} BETWEEN {} AND {}".format, _REALS, _REALS, _REALS),
+    st.sampled_from(["urban", "NOT urban", "note LIKE '%_a'", "region IN ('north', NULL)", "day > DATE '2020-01-01'"]),
+    st.sampled_from(["note IS NULL", "lower(note) = 'x'", "seen < TIMESTAMP '2024-01-01 00:00:00'", "region = note"]),
+)
+_SUMS: Texts = st.one_of(
+    st.just("count(*)"),
+    st.builds("{}(clamp({}, 0, 9))".format, st.sampled_from(["sum", "avg", "median", "min", "max", "stddev"]), _REALS),
+    st.builds("count_if({})".format, _TESTS),
+    st.builds("sum(age) FILTER (WHERE {})".format, _TESTS),
+    st.sampled_from(
+        ["count(DISTINCT person_id)", "corr(age, income)", "mode(region)", "bool_or(urban)", "sum(income)"]
+    ),
+)
+_KEYS = ("", "region", "urban", "region, urban", "age // 30", "note", "day", "ROLLUP (region, urban)", "zone")
+
+
+@st.composite
+def plannable(draw: st.DrawFn) -> str:
+    """Draw a query that tacit often plans."""
+    key = draw(st.sampled_from(_KEYS))
+    sums = draw(st.lists(_SUMS, min_size=1, max_size=3))
+    source = "survey JOIN regions ON region = name" if key == "zone" else "survey"
+    text = f"SELECT {', '.join(sums)} FROM {source} WHERE {draw(_TESTS)}"  # noqa: S608 - a test
+    return f"{text} GROUP BY {key} HAVING {draw(_SUMS)} > 0 LIMIT 3" if key else text
+
+
 @st.composite
 def queries(draw: st.DrawFn) -> str:
-    """Draw a query, often one that tacit plans."""
+    """Draw a query of any expressions, which tacit rarely plans."""
     items = draw(st.lists(st.builds("{}{}".format, _EXPRESSIONS, st.sampled_from(_ALIASES)), min_size=1, max_size=3))
     aggregate = draw(st.sampled_from(["count(*)", "count(*) AS n", "sum(age)", "avg(income)", items[0]]))
     clause = draw(st.sampled_from(_CLAUSES)).format(draw(_EXPRESSIONS), draw(_EXPRESSIONS))
@@ -100,7 +139,7 @@ def queries(draw: st.DrawFn) -> str:
 
 def sql() -> Inputs:
     """Return queries with their choice of a database."""
-    texts = queries() | st.builds("WITH p AS ({}) {}".format, queries(), queries())
+    texts = plannable() | queries() | st.builds("WITH p AS ({}) SELECT * FROM p".format, plannable())
     return st.builds(
         lambda choice, text: bytes([choice]) + text.encode("utf-8", "surrogatepass"), st.integers(0x40, 0x7F), texts
     )
