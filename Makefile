@@ -84,8 +84,9 @@ mutants: $(STAMP) java  ## plant the faults of tests/mutants one by one; each mu
 	$(PY) tools/plant_faults.py
 
 fuzz: $(FUZZ)/.installed  ## fuzz every target for SECONDS (600) each; findings are in .venv-fuzz/found
-	for target in sql policy report event web; do \
-	  $(FUZZ)/bin/python tests/fuzz/run.py $$target --seconds $(SECONDS) --found $(FUZZ)/found/$$target || exit 1; done
+	status=0; for target in sql policy report event web; do \
+	  $(FUZZ)/bin/python tests/fuzz/run.py $$target --seconds $(SECONDS) --found $(FUZZ)/found/$$target || status=1; done; \
+	  exit $$status
 
 $(FUZZ)/.installed: pyproject.toml
 	@$(PYTHON) -m venv $(FUZZ) || { $(PYTHON) -m venv --clear --without-pip $(FUZZ) && $(PYTHON) -m pip --python $(FUZZ)/bin/python install --quiet pip; }
