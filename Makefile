@@ -6,12 +6,14 @@ PY := .venv/bin/python
 CORES := $(shell nproc 2>/dev/null || echo 2)
 STAMP := .venv/.installed
 LOWEST := .venv-lowest
+FUZZ := .venv-fuzz
+SECONDS ?= 600
 EXTRAS := web,postgres,spark,plot
 export PYTHONDONTWRITEBYTECODE :=  # the tests start hundreds of processes, which would compile tacit each time
 TSC := .venv/typescript/node_modules/typescript/bin/tsc
 NPM_INSTALL := npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=20000
 
-.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages test-release mutants check format bench docs notebooks attack-peers clean
+.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages test-release mutants check format bench docs notebooks attack-peers fuzz clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -84,6 +86,17 @@ test-release: $(STAMP) java chromium  ## run all tests on the built wheel, on Py
 mutants: $(STAMP) java  ## plant the faults of tests/mutants one by one; each must be caught
 	$(PY) tools/plant_faults.py
 
+fuzz: $(FUZZ)/.installed  ## fuzz every target for SECONDS (600) each; findings are in .venv-fuzz/found
+	status=0; for target in sql policy report event web; do \
+	  $(FUZZ)/bin/python tests/fuzz/run.py $$target --seconds $(SECONDS) --found $(FUZZ)/found/$$target || status=1; done; \
+	  exit $$status
+
+$(FUZZ)/.installed: pyproject.toml
+	@$(PYTHON) -m venv $(FUZZ) || { $(PYTHON) -m venv --clear --without-pip $(FUZZ) && $(PYTHON) -m pip --python $(FUZZ)/bin/python install --quiet pip; }
+	@$(FUZZ)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	@$(FUZZ)/bin/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group test --group fuzz
+	@touch $@
+
 check: $(STAMP)  ## check format, lint, types, import layers and prose
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
@@ -127,4 +140,4 @@ notebooks: $(STAMP)  ## write the tutorials as notebooks to site/notebooks/
 	$(PY) tools/make_notebooks.py
 
 clean:  ## remove all files that the targets created
-	rm -rf .venv $(LOWEST) site build .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/.data
+	rm -rf .venv $(LOWEST) $(FUZZ) site build .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/.env* bench/.data

@@ -28,6 +28,7 @@ from tacit.errors import InvalidError, RefusedError, TacitError, UnusedOptionErr
 from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.ledger import ANSWERED
+from tacit.ledger.recorded_answers import reading_answer
 from tacit.planning import plan_of, sized_plan_of, subquery_kinds
 from tacit.query.expressions import columns as names
 from tacit.query.formatting import spell
@@ -170,7 +171,8 @@ def answer_for_error(session: Session, quote: ChoosingQuote, request: str | None
         (settled,) = session.guarded(ticket, lambda: [settle(session, quote)])
         session.finish(ticket, ANSWERED, settled.text() if session.data_version or request else None)
     else:
-        settled = Settled.read(json.loads(ticket.answer))
+        with reading_answer(session.ledger.name):
+            settled = Settled.read(json.loads(ticket.answer))
     try:
         answer = session.answer(session.quote(settled.apply(quote.question)), request)
     except TacitError as error:

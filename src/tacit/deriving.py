@@ -29,6 +29,7 @@ from tacit.guarantees.exact import Exact, Number, positive, to_fraction
 from tacit.guarantees.filters import Spent
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.ledger import ANSWERED, Request
+from tacit.ledger.recorded_answers import reading_answer
 from tacit.planning import plan_of, sized_plan_of
 from tacit.query.expressions import Value
 from tacit.query.formatting import listed
@@ -273,14 +274,15 @@ def answer(session: Session, quote: DerivedQuote, key: str | None) -> DerivedRel
     ticket = session.charged_together(request, quote.inner)
     context = session.context(quote, ticket)
     if ticket.answer is not None:
-        texts = json.loads(ticket.answer)["released"]
-        releases = [
-            replace(
-                answer_codec.from_text(json.dumps(text), each.plan, each.price, session.context(each, ticket)),
-                confidence=quote.confidence,
-            )
-            for text, each in zip(texts, quote.inner, strict=True)
-        ]
+        with reading_answer(session.ledger.name):
+            texts = json.loads(ticket.answer)["released"]
+            releases = [
+                replace(
+                    answer_codec.from_text(json.dumps(text), each.plan, each.price, session.context(each, ticket)),
+                    confidence=quote.confidence,
+                )
+                for text, each in zip(texts, quote.inner, strict=True)
+            ]
         return replace(_computed(session, quote, releases, context), repeated=True)
     releases = session.released_together(quote.inner, ticket)
     session.finish(ticket, ANSWERED, _recorded(releases) if session.data_version or key else None)

@@ -29,6 +29,7 @@ from tacit.guarantees.events import Event
 from tacit.guarantees.filters import Budget, admit_all
 from tacit.guarantees.values import ZCDP, ApproxZCDP
 from tacit.ledger import ANSWERED, Ledger, Request, Ticket, check_name, history
+from tacit.ledger.recorded_answers import reading_answer
 from tacit.ledger.state import before_charge, check_admission
 from tacit.planning import bounds_plan_of, plan_of, query_text, sized_plan_of
 from tacit.query.pricing.joint_price import JointPrice, joint_price
@@ -168,12 +169,13 @@ class Session(ChargingSession):
 
     def _recorded(self, quote: SessionQuote, text: str, context: Mapping[str, object]) -> Release:
         """Return a recorded answer, at the reach that was chosen for it if one was."""
-        record, answered = answer_codec.chosen(text), Quote(quote.plan, quote.price, quote.confidence, quote.assume)
-        if isinstance(quote, ChoosingQuote) and record is not None:
-            settled = Settled.read(record)
-            context = {**context, "limits_chosen": quote.record(settled)}
-            answered = choosing.at(self, quote, settled)
-        recorded = answer_codec.from_text(text, answered.plan, answered.price, context)
+        with reading_answer(self.ledger.name):
+            record, answered = answer_codec.chosen(text), Quote(quote.plan, quote.price, quote.confidence, quote.assume)
+            if isinstance(quote, ChoosingQuote) and record is not None:
+                settled = Settled.read(record)
+                context = {**context, "limits_chosen": quote.record(settled)}
+                answered = choosing.at(self, quote, settled)
+            recorded = answer_codec.from_text(text, answered.plan, answered.price, context)
         return replace(recorded, confidence=quote.confidence, repeated=True)
 
     def joint_price(self, quotes: Sequence[Quote], delta: Fraction, worth: Fraction) -> JointPrice:

@@ -10,12 +10,12 @@ from math import isfinite
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from tacit.errors import InvalidError, bad_value, show, show_name
 from tacit.guarantees.exact import whole
 from tacit.query.expressions import Value
 from tacit.query.policy import TablePolicy
+from tacit.query.sql.grammar import nested_too_deep
 
 ColumnNames = str | Sequence[str]
 
@@ -47,10 +47,11 @@ class VerbTarget:
 
     def column(self, text: str, fallback: str) -> tuple[str, str]:
         """Return the name and the SQL of a column of the answer, from a column's name or an expression in SQL."""
-        if text in self.tables[self.table_name].columns:
+        given: object = text
+        if isinstance(given, str) and text in self.tables[self.table_name].columns:
             return text, _quoted(text)
         node = _expression(text, "column")
-        return (node.name if isinstance(node, exp.Column) else fallback), node.sql("duckdb", comments=False)
+        return (node.name if isinstance(node, exp.Column) else fallback), _text(node)
 
     def select(self, aggregates: Sequence[tuple[str, str]], last_key: tuple[str, str] | None = None) -> str:
         """Return a SELECT of groups and aggregates, each with its name and its SQL."""
@@ -61,7 +62,7 @@ class VerbTarget:
         outputs = ", ".join(f"{value} AS {_quoted(name)}" for name, value in [*groups, *named])
         query = f"SELECT {outputs} FROM {_quoted(self.table_name)}"  # noqa: S608 - parsed by the allow-list
         if self.where is not None:
-            query += f" WHERE {_expression(self.where, 'where').sql('duckdb', comments=False)}"
+            query += f" WHERE {_text(_expression(self.where, 'where'))}"
         return query + (f" GROUP BY {', '.join(str(index + 1) for index in range(len(groups)))}" if groups else "")
 
 
@@ -220,6 +221,14 @@ def _quoted(name: str) -> str:
     return exp.to_identifier(name, quoted=True).sql("duckdb")
 
 
+def _text(node: exp.Expr) -> str:
+    """Return an expression as SQL, or raise RefusedError if it is nested too deep."""
+    try:
+        return node.sql("duckdb", comments=False)
+    except RecursionError:
+        raise nested_too_deep() from None
+
+
 def _expression(text: object, argument: str) -> exp.Expr:
     """Return one expression that is written in SQL, or raise InvalidError."""
     requirement = "a column's name or one expression in SQL" if argument == "column" else "one condition in SQL"
@@ -228,7 +237,7 @@ def _expression(text: object, argument: str) -> exp.Expr:
         raise problem
     try:
         statements = sqlglot.parse(f"SELECT {text}", dialect="duckdb")
-    except (SqlglotError, RecursionError):
+    except Exception:  # noqa: BLE001 - the parser raises errors of many classes for text that is not SQL
         raise problem from None
     select = statements[0] if len(statements) == 1 else None
     if not isinstance(select, exp.Select) or len(select.expressions) != 1:

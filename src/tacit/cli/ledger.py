@@ -115,7 +115,7 @@ def _read_receipt(file: str) -> dict[str, object]:
         raise UnreadableFileError(
             file, "the file does not exist, or you may not read it.", argument="--receipt"
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         content = None
     receipt = content.get("receipt", content) if isinstance(content, dict) else None
     if not isinstance(receipt, dict):

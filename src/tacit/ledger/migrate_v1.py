@@ -18,7 +18,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from tacit.errors import LedgerError
-from tacit.ledger.records import PENDING, Record, record
+from tacit.ledger.records import PENDING, Record, record, stored_amount
 from tacit.version import VERSION
 
 _ZERO = Fraction(0), Fraction(0)
@@ -75,7 +75,7 @@ def _records(
     yield last
     before, totals = _ZERO, dict[str, tuple[Fraction, Fraction]]()
     for entry in entries:
-        after, analyst = (Fraction(entry["loss"]), Fraction(entry["delta"])), entry["analyst"]
+        after, analyst = (stored_amount(entry["loss"]), stored_amount(entry["delta"])), entry["analyst"]
         loss, delta = totals.get(analyst, _ZERO)
         totals[analyst] = loss + after[0] - before[0], delta + after[1] - before[1]
         before = after

@@ -65,6 +65,27 @@ Policies: TypeAlias = Mapping[str, Promise]
 """The promise for each table. The unit and the neighbour relation can never change."""
 
 
+def read_policy(recorded: object) -> RecordedPolicy:
+    """Return the recorded parts of each table's policy; raise TypeError if they do not have the shape of such parts.
+
+    >>> read_policy({"visits": {"unit": {"row": True}}})
+    {'visits': {'unit': {'row': True}}}
+    """
+    if isinstance(recorded, dict) and all(_are_parts(parts) for parts in recorded.values()):
+        return recorded
+    raise TypeError("not a recorded policy")
+
+
+def _are_parts(parts: object) -> bool:
+    return isinstance(parts, dict) and "unit" in parts and all(map(_is_part, parts.values()))
+
+
+def _is_part(part: object) -> bool:
+    if isinstance(part, dict):
+        return all(isinstance(tag, (str, bool)) for tag in part.values())
+    return isinstance(part, str)
+
+
 def under_recorded_names(policies: Policies, recorded: RecordedPolicy) -> Policies:
     """Return policies under the recorded names of their tables, because SQL ignores the case of table names.
 

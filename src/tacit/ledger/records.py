@@ -27,6 +27,7 @@ The module `state` has the rules: when a record is valid, and what it changes.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -62,6 +63,8 @@ SEAL, MOVED = "seal", "moved"
 
 UNLISTED = "\n*"
 """The account with the limit of each analyst who is not listed. No analyst's name has a line break."""
+
+_AMOUNT = re.compile(r"-?[0-9]+(/[0-9]+)?")
 
 RecordBody: TypeAlias = Mapping[str, object]
 """The JSON object of a record, parsed."""
@@ -121,13 +124,23 @@ def encode_budget(budget: Budget) -> dict[str, str]:
     return {"currency": most.currency, "loss": str(most.loss), "delta": str(most.delta)}
 
 
+def stored_amount(text: object) -> Fraction:
+    """Return a rational that a ledger wrote, "a" or "a/b"; raise ValueError or ZeroDivisionError for anything else.
+
+    `Fraction` would also read "1e99999999", which is a few bytes in a damaged ledger and a number of 40 MB in memory.
+    """
+    if not isinstance(text, str) or not _AMOUNT.fullmatch(text):
+        raise ValueError("not an amount")
+    return Fraction(text)
+
+
 def decode_budget(numbers: Mapping[str, object]) -> Budget:
     """Return the budget that `encode_budget` wrote, or raise ValueError.
 
     >>> decode_budget({"currency": "zcdp", "loss": "1/2", "delta": "0"})
     ZCDP(rho=0.5)
     """
-    loss, delta = (Exact(Fraction(str(numbers[part]))) for part in ("loss", "delta"))
+    loss, delta = (Exact(stored_amount(numbers[part])) for part in ("loss", "delta"))
     match numbers["currency"]:
         case "basic":
             return ApproxDP(epsilon=loss, delta=delta) if delta else PureDP(epsilon=loss)
@@ -181,7 +194,7 @@ def described_analyst(analyst: str) -> str:
 
 def decode_total(nothing: Spent, loss: object, delta: object) -> Spent:
     """Return a total in the currency of an empty one."""
-    return replace(nothing, loss=Fraction(str(loss)), delta=Fraction(str(delta)))
+    return replace(nothing, loss=stored_amount(loss), delta=stored_amount(delta))
 
 
 class Account(NamedTuple):

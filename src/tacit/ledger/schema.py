@@ -38,6 +38,7 @@ from sqlalchemy.exc import MultipleResultsFound
 
 from tacit.errors import LedgerError
 from tacit.guarantees.filters import Spent, start
+from tacit.ledger.policies import read_policy
 from tacit.ledger.records import FORMAT, OLDEST_FORMAT, SEAL, Account, Head, Record, decode_budget, decode_total
 
 TABLES = MetaData()
@@ -159,7 +160,7 @@ def read_head(connection: Connection, name: str, *, lock: bool = False) -> Head:
         _check_format(number, name)
         head = _head(dict(connection.execute(select(HEAD)).mappings().one()))
         return head if head.format == OLDEST_FORMAT else replace(head, moved_to=_moved_to(connection, head.number))
-    except (KeyError, ValueError, TypeError, ArithmeticError, AttributeError, MultipleResultsFound):
+    except (KeyError, ValueError, TypeError, ArithmeticError, AttributeError, RecursionError, MultipleResultsFound):
         raise damaged(name) from None
 
 
@@ -205,7 +206,7 @@ def _head(row: Mapping[str, Any]) -> Head:
         link=row["link"],
         spent=decode_total(start(budget, row["neighbours"]), row["loss"], row["delta"]),
         budget=budget,
-        policy=json.loads(row["policy"]),
+        policy=read_policy(json.loads(row["policy"])),
         version=row["version"],
         since=row["since"],
         format=row["format"],
@@ -228,7 +229,7 @@ class SqlTables:
         try:
             spent = decode_total(nothing, row.loss, row.delta)
             return Account(spent, None if row.budget is None else decode_budget(json.loads(row.budget)))
-        except (KeyError, ValueError, TypeError, ArithmeticError):
+        except (KeyError, ValueError, TypeError, ArithmeticError, RecursionError):
             raise damaged(self.name) from None
 
     def set_account(self, analyst: str, account: Account) -> None:

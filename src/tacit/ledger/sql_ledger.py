@@ -226,7 +226,7 @@ class SqlLedger:
             rows = connection.execute(query.order_by(RECORDS.c.number)).all()
         try:
             return [_entry(Record(*row[:4]), row[4] or PENDING, nothing) for row in rows]
-        except (KeyError, TypeError, ValueError, ArithmeticError):
+        except (KeyError, TypeError, ValueError, ArithmeticError, RecursionError):
             raise damaged(self.name) from None
 
     def records(self) -> list[Record]:
@@ -359,7 +359,7 @@ class SqlLedger:
         body = connection.execute(select(RECORDS.c.body).where(RECORDS.c.number == number)).scalar()
         try:
             return dict(json.loads(body or ""))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RecursionError):
             raise damaged(self.name) from None
 
 

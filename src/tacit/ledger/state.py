@@ -49,7 +49,7 @@ from tacit.guarantees.exact import whole
 from tacit.guarantees.filters import Budget, limit
 from tacit.ledger import ANSWERED, FAILED, PENDING, Request, check_name
 from tacit.ledger.admission import admitted, limit_of
-from tacit.ledger.policies import check_fixed
+from tacit.ledger.policies import check_fixed, read_policy
 from tacit.ledger.records import (
     MOVED,
     SEAL,
@@ -63,6 +63,7 @@ from tacit.ledger.records import (
     described_analyst,
     key_name,
     query_name,
+    stored_amount,
     version_name,
 )
 from tacit.ledger.seals import check_not_sealed, continue_after_seal, seal
@@ -190,9 +191,7 @@ def check_admission(analyst: str, own_limit: Budget | None) -> None:
 
 
 def _policy(head: Head, _number: int, body: Mapping[str, Any], _tables: Tables) -> Head:
-    policy = body["tables"]
-    if not isinstance(policy, dict):
-        raise WrongRecordError("Its policy has no tables.")
+    policy = read_policy(body["tables"])
     if head.spent.loss or head.spent.delta:
         check_fixed(head.policy, policy)
     return replace(head, policy=policy)
@@ -259,7 +258,7 @@ def _charge(head: Head, number: int, body: Mapping[str, Any], tables: Tables) ->
 
 
 def _totals(body: Mapping[str, Any], prefix: str) -> tuple[Fraction, Fraction]:
-    return Fraction(body[f"{prefix}loss"]), Fraction(body[f"{prefix}delta"])
+    return stored_amount(body[f"{prefix}loss"]), stored_amount(body[f"{prefix}delta"])
 
 
 def check_key(analyst: str, key: str | None, digest: str, tables: Tables) -> None:

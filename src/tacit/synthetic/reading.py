@@ -32,6 +32,7 @@ from tacit.guarantees.events import Event, to_json
 from tacit.guarantees.filters import Budget
 from tacit.guarantees.filters import price as event_price
 from tacit.ledger import ANSWERED, Request, TableSize
+from tacit.ledger.recorded_answers import reading_answer
 from tacit.ledger.records import budget_like
 from tacit.machine_memory import default_limit
 from tacit.query.coded_table import CodedTable
@@ -231,7 +232,8 @@ def charged_release(
         **session.facts(ticket),
     }
     if ticket.answer is not None:
-        return CodedRelease(json.loads(ticket.answer), question, events, cost, context, repeated=True)
+        with reading_answer(session.ledger.name):
+            return CodedRelease(json.loads(ticket.answer), question, events, cost, context, repeated=True)
     (content,) = session.guarded(ticket, lambda: [reading.read()])
     recorded = json.dumps(content, separators=(",", ":")) if session.data_version or key else None
     session.finish(ticket, ANSWERED, recorded)

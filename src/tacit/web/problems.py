@@ -231,7 +231,7 @@ _CONTENT = {"content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem
 
 def documented(role: Role, method: str, more: Sequence[int] = ()) -> dict[int | str, dict[str, Any]]:
     """Return the problems that a route may answer with, for OpenAPI."""
-    statuses = {422, 500, 503, *more}
+    statuses = {400, 422, 500, 503, *more}
     statuses |= {401, 403} if role is not Role.PUBLIC else set()
-    statuses |= {400, 413} if method in ("POST", "PUT") else set()
+    statuses |= {413} if method in ("POST", "PUT") else set()
     return {status: {"description": HTTPStatus(status).phrase, **_CONTENT} for status in sorted(statuses)}

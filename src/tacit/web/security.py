@@ -18,12 +18,12 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import URL, Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.web.problems import Problem
+from tacit.web.problems import Problem, response_of
 from tacit.web.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -72,7 +72,27 @@ class SecurityMiddleware:
                     headers.setdefault("Strict-Transport-Security", _HSTS)
             await send(message)
 
+        if not _is_readable(scope):
+            await response_of(_UNREADABLE, str)(scope, receive, with_headers)
+            return
         await self._app(scope, _limited(scope, receive, self._settings.body_limit), with_headers)
+
+
+_UNREADABLE: Final = Problem(
+    400,
+    "http",
+    "The address or the Host header of the request cannot be read.",
+    hint="Write other characters than ASCII in percent encoding.",
+)
+
+
+def _is_readable(scope: Scope) -> bool:
+    """Return whether the URL of a request can be built: a client may send any bytes as its query and its host."""
+    try:
+        _ = URL(scope=scope).components
+    except ValueError:
+        return False
+    return True
 
 
 def _limited(scope: Scope, receive: Receive, most: int) -> Receive:

@@ -28,6 +28,7 @@ from tacit.query.plan import Plan
 from tacit.query.pricing.partition_selection import TruncatedLaplace
 from tacit.query.pricing.price import Price
 from tacit.query.results.cells import Cell
+from tacit.query.results.recorded_cells import check_integers, check_keys
 from tacit.query.results.release import Release
 from tacit.version import VERSION
 
@@ -86,6 +87,8 @@ def from_text(text: str, plan: Plan, price: Price, context: Mapping[str, object]
     record = json.loads(text)
     record = record if isinstance(record, dict) else {"cells": record}
     cells, groups = record["cells"], record.get("found_groups")
+    if groups is not None and (type(groups) is not int or groups < len(cells)):
+        raise ValueError("not a number of groups")
     tables = _read_trees(record.get("trees", {}), plan, cells)
     read = tuple(_read_cell(cell, plan, price, tables, row) for row, cell in enumerate(cells))
     return Release(plan, price, context, read, found_groups=groups)
@@ -127,6 +130,7 @@ def _read_trees(
 def _read_cell(
     record: Mapping[str, Any], plan: Plan, price: Price, tables: Mapping[int, SummaryTable], row: int
 ) -> Cell:
+    check_integers(record, plan, tables)
     lower, centers = record.get("lower", ()), record.get("centers") or [None] * len(plan.bundles)
     fitted = {aggregate.bundles[-1] for aggregate in plan.aggregates if aggregate.ask.function in FITTED}
     released: list[Released] = []
@@ -138,7 +142,9 @@ def _read_cell(
             released.append(Fitted(bundle, integers, noise, centers[index] or 0.0, record.get("rest", False)))
         else:
             released.append(Released(bundle, integers, noise))
-    return Cell(tuple(_read_key(key) for key in record["keys"]), tuple(released), estimates(plan, released))
+    keys = tuple(_read_key(key) for key in record["keys"])
+    check_keys(keys, plan)
+    return Cell(keys, tuple(released), estimates(plan, released))
 
 
 def _lower_limit(law: NoiseLaw) -> NoiseLaw:
