@@ -235,7 +235,7 @@ def main() -> None:
         with tc.open(str(policy)) as db:
             entries, spent = db.ledger.entries(), db.ledger.spent.loss
             exact = spent == len(entries) * Fraction(repr(COST))
-            holds = tc.ledger.verify(db.ledger).holds  # type: ignore[arg-type]
+            holds = tc.ledger.verify(db.ledger).holds
     _report(given, engine, seen, [each.number for each in entries], float(spent), holds=holds and exact)
 
 

@@ -37,8 +37,9 @@ def installed(python: str, source: Path, wheel: Path, environment: Path) -> Path
     target = environment / "bin" / "python"
     requirement = f"tacit[web,postgres,spark,plot] @ {wheel.as_uri()}"
     subprocess.run([UV, "venv", "--quiet", "--seed", "--python", python, environment], check=True)
-    options = [UV, "pip", "install", "--quiet", "--python", target, "--group", f"{source / 'pyproject.toml'}:test"]
-    subprocess.run([*options, requirement], check=True, env={**os.environ, **NO_COMPILER})
+    group = f"{source / 'pyproject.toml'}:test"
+    command: list[str | Path] = [UV, "pip", "install", "--quiet", "--python", target, "--group", group, requirement]
+    subprocess.run(command, check=True, env={**os.environ, **NO_COMPILER})
     return target
 
 

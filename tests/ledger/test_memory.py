@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tacit as tc
 from children import ended, forked
 from ledgers import again, ask, pure
 from tacit.errors import BudgetError, InvalidError, RefusedError
@@ -193,3 +194,10 @@ def test_a_child_cannot_spend_the_copy_that_it_has() -> None:
 
     assert ended(forked(spend)) == 0
     assert ledger.charge(ask()).number == 1
+
+
+def test_a_ledger_in_memory_has_no_records_to_verify_or_copy() -> None:
+    with tc.open({"x": [1]}, unit=tc.ROW, budget=tc.PureDP(epsilon=1)) as db:
+        for use in (tc.ledger.verify, lambda ledger: list(tc.ledger.export(ledger))):
+            with pytest.raises(tc.InvalidError, match="This ledger is in memory and has no records"):
+                use(db.ledger)

@@ -27,5 +27,5 @@ if __name__ == "__main__":
         answer = db.sql("SELECT count(*) AS n FROM visits", epsilon=100)
         if answer.value != 100 or db.left != tc.PureDP(epsilon=100):
             raise SystemExit("Not met: PostgreSQL counts 100 rows, and the ledger is charged")
-        if not tc.ledger.verify(db.ledger).holds:  # type: ignore[arg-type]  # a ledger in PostgreSQL is a SqlLedger
+        if not tc.ledger.verify(db.ledger).holds:
             raise SystemExit("Not met: the ledger verifies")

@@ -10,22 +10,23 @@ from collections.abc import Generator, Iterable
 from os import PathLike
 
 from tacit.errors import LedgerError
+from tacit.ledger import Ledger
 from tacit.ledger.open_ledger import create_ledger, read_ledger
 from tacit.ledger.records import FORMAT, MOVED, OLDEST_FORMAT, SEAL, Record, canonical
-from tacit.ledger.replay import VerifyReport, replay, verify
+from tacit.ledger.replay import VerifyReport, replay, stored, verify
 from tacit.ledger.schema import contents
-from tacit.ledger.sql_ledger import SqlLedger
 from tacit.ledger.storage import open_store
 
 _FIELDS = {"number": int, "kind": str, "body": str, "link": str}
 
 
-def export(ledger: SqlLedger) -> Generator[str, None, None]:
+def export(ledger: Ledger) -> Generator[str, None, None]:
     """Yield each record as one line of JSON, and a last line with the number of records.
 
     Args:
-        ledger: the ledger, which stays open.
+        ledger: the ledger, which is in a file or in PostgreSQL and stays open.
     """
+    ledger = stored(ledger)
     count, link, needed = 0, "", OLDEST_FORMAT
     with ledger.snapshot() as (records, _):
         for record in records:

@@ -25,6 +25,7 @@ from tacit.notebook import ShownAsLines
 from tacit.safe_text import visible
 
 if TYPE_CHECKING:
+    from tacit.ledger import Ledger
     from tacit.ledger.sql_ledger import SqlLedger, TableRows
 
 
@@ -106,13 +107,24 @@ def _next_head(head: Head | None, number: int, record: Record, tables: MemoryTab
         raise _FaultError(number, str(error)) from None
 
 
-def verify(ledger: SqlLedger, receipts: Sequence[Mapping[str, object]] = ()) -> VerifyReport:
+def stored(ledger: Ledger) -> SqlLedger:
+    """Return a ledger with its records, or raise InvalidError for one in memory, which has none."""
+    from tacit.ledger.sql_ledger import SqlLedger  # noqa: PLC0415 - only where a ledger is there, it was imported
+
+    if not isinstance(ledger, SqlLedger):
+        hint = "Open the data with ledger='FILE' to record the budget."
+        raise InvalidError("This ledger is in memory and has no records.", argument="ledger", hint=hint)
+    return ledger
+
+
+def verify(ledger: Ledger, receipts: Sequence[Mapping[str, object]] = ()) -> VerifyReport:
     """Check a ledger, and that it holds the charges of some receipts.
 
     Args:
-        ledger: the ledger.
+        ledger: the ledger, which is in a file or in PostgreSQL.
         receipts: receipts of answers that were released under it.
     """
+    ledger = stored(ledger)
     issued = [_read_receipt(receipt) for receipt in receipts]
     links: dict[int, str] = dict.fromkeys((number for number, _ in issued), "")
     with ledger.snapshot() as (records, derived):
