@@ -129,7 +129,7 @@ class Estimate:
         result = Estimate(domain=self.domain, n=self.n, decoded=self._decoded, dropped=self.dropped)
         result.counts = _frozen(METHODS[method](source.counts, self.n, lambda beta: self._decoded.ends(beta)[0]))
         result.biased = True
-        result.note = f"Biased: made consistent by {method}. Errors and intervals are those of `.unbiased`."
+        result.note = f"Biased: made consistent by {method}. Errors and intervals are those of the unbiased counts."
         result._origin = source
         return result
 
