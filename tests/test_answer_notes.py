@@ -228,3 +228,11 @@ def test_json_names_the_columns_without_intervals() -> None:
     assert without_intervals(db.plan("SELECT avg(pay) AS a FROM t", epsilon=1).plan, {"hold": "each"}) == {
         "hold": "each"
     }
+
+
+def test_several_clipped_columns_have_a_sentence_with_thousands_separators() -> None:
+    one = opened(neighbours="add/remove", required=()).sql("SELECT sum(pay) AS s FROM t", epsilon=10**4)
+    left_out = "amounts beyond that are not in these numbers, and the intervals do not include them."
+    assert one.notes[-1] == f"The column pay is clipped to 300 … 10,000; {left_out}"
+    both = opened(neighbours="add/remove", required=()).sql("SELECT sum(pay) AS s, sum(age) AS a FROM t", epsilon=10**4)
+    assert both.notes[-1] == f"Values are clipped: age to 0 … 120, pay to 300 … 10,000. A{left_out[1:]}"

@@ -261,13 +261,13 @@ def publish(rows: CodedTable, roles: Roles, require: tuple[Model, ...], solution
 
 
 def _kept_hints(kept: Sequence[CodedColumn]) -> Iterator[str]:
-    """Return a hint for each kept column that has a value of its own in at least half of the rows."""
+    """Return a hint for each kept column that has a unique value in at least half of the rows."""
     for column in kept:
         rows = len(column.codes)
         alone = int((np.bincount(column.codes, minlength=1) == 1).sum())
         if 1 < rows <= 2 * alone:
             yield (
-                f"{alone:,} of {rows:,} rows have a value of their own in {column.name}, which is published as it is; "
+                f"{alone:,} of {rows:,} rows have a unique value in {column.name}, which is published as it is; "
                 "somebody who knows the value finds the row"
             )
 
