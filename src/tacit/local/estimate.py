@@ -279,5 +279,5 @@ def _largest(estimate: Estimate, most: int) -> list[tuple[object, str, str, str,
     low, high = source.interval(confidence=_CONFIDENCE, simultaneous=estimate.counts.size > most)
     columns = (estimate.counts, source.std, low, high)
     order = np.argsort(-estimate.counts, kind="stable")[:most]
-    numbers = ([f"{column[position]:,.0f}" for column in columns] for position in order)
+    numbers = ([f"{column[position]:z,.0f}" for column in columns] for position in order)
     return [(estimate.domain[position], *four) for position, four in zip(order, numbers, strict=True)]
