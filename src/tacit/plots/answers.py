@@ -106,7 +106,7 @@ def _group_panel(labels: Sequence[str], column: NoisyColumn, group: str) -> alt.
     value, low, high = (alt.X(f"{field}:Q", scale=column.scale, axis=value_axis(column)) for field in FIELDS)
     base = alt.Chart().encode(y=down, tooltip=tooltips(column, "group"))
     layers = [bar_marks(base.encode(x=value)) if column.from_zero else dot_marks(base.encode(x=value))]
-    if any(row["low"] < row["high"] for row in rows):
+    if any(row["low"] != row["high"] for row in rows):
         wide = base if column.from_zero else base.transform_filter("datum.low < datum.high")
         layers += whiskers(wide.encode(x=low, x2="high:Q"), [wide.encode(x=low), wide.encode(x=high)], upright=False)
     if column.from_zero and len(rows) <= _MOST_TEXTS:
