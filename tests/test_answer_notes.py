@@ -228,3 +228,15 @@ def test_json_names_the_columns_without_intervals() -> None:
     assert without_intervals(db.plan("SELECT avg(pay) AS a FROM t", epsilon=1).plan, {"hold": "each"}) == {
         "hold": "each"
     }
+
+
+def test_several_clipped_columns_have_a_sentence_with_thousands_separators() -> None:
+    bounds = {"pay": (300, 10_000), "age": (0, 120)}
+    units = people().assign(person=range(600))
+    db = tc.open(units, name="t", unit="person", reach=2, bounds=bounds, budget=tc.PureDP(epsilon=10**7))
+    left_out = "ows and amounts beyond that are not in these numbers, and the intervals do not include them."
+    one = db.sql("SELECT sum(pay) AS s FROM t", epsilon=10**4)
+    assert one.notes == [f"Each person counts as at most 2 rows, and pay is clipped to 300 … 10,000; r{left_out}"]
+    both = db.sql("SELECT sum(pay) AS s, sum(age) AS a FROM t", epsilon=10**4)
+    clipped = "Values are clipped: age to 0 … 120, pay to 300 … 10,000."
+    assert both.notes == [f"Each person counts as at most 2 rows. {clipped} R{left_out}"]

@@ -39,7 +39,7 @@ def main(folder: Path) -> None:
         low, high = answer.interval(confidence=0.95, simultaneous=True)
         print(f"{name}: {answer.n:,} reports, {answer.dropped} malformed")
         for value, count, least, most in zip(answer.domain, answer.counts, low, high, strict=True):
-            print(f"  {value!s:<12} {count:>8,.0f}  (95% interval {least:,.0f} to {most:,.0f})")
+            print(f"  {value!s:<12} {count:>z8,.0f}  (95% interval {least:z,.0f} to {most:z,.0f})")
 
 
 if __name__ == "__main__":

@@ -47,6 +47,11 @@ T = TypeVar("T")
 _LONGEST = 80
 _LONGEST_PATH = 200
 _MOST_NAMES = 20
+_NEAR, _SHORTEST = 0.75, 3
+"""The least similarity of a suggested name, by `difflib`, and the least length of a name's beginning.
+
+"cots" is as near as this to "cost".
+"""
 _SCALARS = (Number, str)
 
 
@@ -370,8 +375,21 @@ def suggestion(name: str, known: Iterable[str]) -> str | None:
     >>> suggestion("cots", ["cost", "age"])
     "Did you mean 'cost'?"
     """
-    close = get_close_matches(name, list(known), n=1)
-    return f"Did you mean {show_name(close[0])}?" if close else None
+    close = nearest_name(name, known)
+    return None if close is None else f"Did you mean {show_name(close)}?"
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is spelled almost like this one, or that begins with it, in any case; or None.
+
+    >>> [nearest_name(name, ["Region", "Department"]) for name in ("REGOIN", "dep", "patient")]
+    ['Region', 'Department', None]
+    """
+    names, sought = {other.casefold(): other for other in known}, name.casefold()
+    close = get_close_matches(sought, names, n=1, cutoff=_NEAR)
+    if not close and len(sought) >= _SHORTEST:
+        close = [other for other in names if other.startswith(sought)]
+    return names[close[0]] if close else None
 
 
 def show(value: object) -> str:

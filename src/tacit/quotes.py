@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.guarantees.events import to_json
 from tacit.guarantees.values import ZCDP
-from tacit.query.formatting import exact, listed, percent, plain
+from tacit.query.formatting import exact, grouped, listed, percent
 from tacit.query.memory_need import record_note
 from tacit.query.plan import Noisy
 from tacit.query.pricing.bounds_choice import BoundsChoice, NumberPair
@@ -153,11 +153,11 @@ class ChoosingQuote(SessionQuote):
             asked = self.question.cost.error
             errors = asked if isinstance(asked, Mapping) else dict.fromkeys(self.unknown, asked)
             beyond = "by noise; the cut of the reach comes on top"
-            texts = {name: f"off by at most {plain(float(error))} {beyond}" for name, error in errors.items()}
+            texts = {name: f"off by at most {grouped(float(error))} {beyond}" for name, error in errors.items()}
             return [(name, texts.get(name, "the answer will have an interval")) for name in self.unknown]
         at_one = super(ChoosingQuote, self).error
         return [
-            (name, f"off by at most {plain(at_one[name])} times the reach{extent(self.plan, self.confidence)}")
+            (name, f"off by at most {grouped(at_one[name])} times the reach{extent(self.plan, self.confidence)}")
             if name in at_one and self._is_total(name)
             else (name, "the error is not known before; the answer will have an interval")
             for name in self.unknown

@@ -55,6 +55,14 @@ def test_best_is_the_default_for_names_and_optimal_for_hierarchies() -> None:
         assert text in str(by_names)
 
 
+def test_a_kept_column_by_which_rows_can_be_found_has_a_hint() -> None:
+    rows = people(60, 1) | {"number": list(range(60)), "half": [n % 30 for n in range(60)]}
+    out = tc.anonymity.anonymize(rows, quasi=QUASI, require=tc.KAnonymity(4), keep=["number", "half"])
+    found = [hint for hint in out.hints if "unique value" in hint]
+    assert [hint.split(",")[0] for hint in found] == ["60 of 60 rows have a unique value in number"]
+    assert found[0] in str(out)
+
+
 def test_best_suppresses_up_to_the_share_and_hints_at_suppression_that_is_not_allowed() -> None:
     rows = {"q": ["a"] * 99 + ["c"]}  # one row forces all others to "*"
     strict = tc.anonymity.anonymize(rows, quasi={"q": tc.anonymity.suppress()}, require=tc.KAnonymity(3), method="best")

@@ -224,7 +224,9 @@ def test_a_chart_shows_the_weights() -> None:
     with opened() as db:
         for method in ("naive Bayes", "logistic regression"):
             model = db.classify("rich", bins=BINS, epsilon=1, delta=1e-6, method=method)
-            assert "town=a" in str(model.plot().to_dict())
+            chart = str(model.plot().to_dict())
+            assert "town=a" in chart
+            assert ("Each whisker is" in chart, "'rule'" in chart) == (model.ends is not None, model.ends is not None)
 
 
 def test_required_columns_read_missing_values_as_their_stand_in() -> None:

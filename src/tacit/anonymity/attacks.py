@@ -132,7 +132,7 @@ def _require_effect(kind: str, sensitive: str | None, given: Mapping[str, object
         raise InvalidError(
             "The linkage attack needs an outside table.",
             argument="outside",
-            hint="Give outside=, the table that the attacker has.",
+            hint="Give outside= (--outside), the table that the attacker has.",
         )
     if sensitive is None and (kind != "linkage" or given["excluded"] is not None):
         raise InvalidError(

@@ -53,7 +53,7 @@ class Anonymized(ShownAsLines):
         measures: every measure of loss.
         method: the search that found the table; with "best" the winner.
         searches: with "best", every search with its loss.
-        hints: what would halve the loss, or how to find out.
+        hints: kept columns by which rows can be found, and what would halve the loss, or how to find out.
         drafted: by column, what tacit drafted if no hierarchy was given, and the labels of one value.
         recoding: to save, and to apply to other rows.
         before: the result of `check` on the input.
@@ -259,7 +259,10 @@ def publish(rows: CodedTable, roles: Roles, require: tuple[Model, ...], solution
         measures=solution.measures,
         method=solution.method,
         searches=solution.trials,
-        hints=hints(solution.trials, solution.method, solution.loss, int((~recoded.kept).sum())),
+        hints=(
+            *_kept_hints([columns[name] for name in roles.keep]),
+            *hints(solution.trials, solution.method, solution.loss, int((~recoded.kept).sum())),
+        ),
         drafted=solution.drafted,
         recoding=solution.recoding,
         before=check(rows, quasi=roles.quasi, unit=roles.unit),
@@ -267,6 +270,18 @@ def publish(rows: CodedTable, roles: Roles, require: tuple[Model, ...], solution
         _require=require,
         _roles=roles,
     )
+
+
+def _kept_hints(kept: Sequence[CodedColumn]) -> Iterator[str]:
+    """Return a hint for each kept column that has a unique value in at least half of the rows."""
+    for column in kept:
+        rows = len(column.codes)
+        alone = int((np.bincount(column.codes, minlength=1) == 1).sum())
+        if 1 < rows <= 2 * alone:
+            yield (
+                f"{alone:,} of {rows:,} rows have a unique value in {column.name}, which is published as it is; "
+                "somebody who knows the value finds the row"
+            )
 
 
 def _note_published_t(report: Report, require: tuple[Model, ...]) -> Report:

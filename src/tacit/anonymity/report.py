@@ -273,7 +273,9 @@ def _count_classes(
     """Return the classes of a table, which the database counts if the table is in one."""
     if not quasi:
         raise InvalidError(
-            "quasi is empty.", argument="quasi", hint="Name at least one column by which others may know a person."
+            "quasi is empty.",
+            argument="quasi",
+            hint="Name at least one column by which others may know a person, with quasi= or --quasi.",
         )
     remote = source if isinstance(source, RemoteTable) else None
     rows = remote.count_rows(quasi, sensitive, unit) if remote else read(source)

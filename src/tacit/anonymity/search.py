@@ -151,7 +151,8 @@ def _time_limit(seconds: object) -> float | None:
 
 def _quasi_names(quasi: object) -> tuple[str, ...]:
     if isinstance(quasi, str) or not isinstance(quasi, (Mapping, Sequence)) or not quasi:
-        raise bad_value("quasi", quasi, "a hierarchy for each quasi-identifier, or their names")
+        hint = "Name the columns by which others may know a person."
+        raise bad_value("quasi", quasi, "a hierarchy for each quasi-identifier, or their names", hint=hint)
     return tuple(quasi)
 
 

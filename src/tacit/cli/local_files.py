@@ -246,7 +246,7 @@ def _single_message(data: memoryview, path: str) -> memoryview:
             path,
             problem,
             argument="reports",
-            hint=f"Use framed messages, as `tacit local randomize --out` writes them, or one message.{hint}",
+            hint=f"Give a file that `tacit local randomize --out` wrote, or one report's bytes.{hint}",
         ) from None
     return data
 

@@ -317,7 +317,7 @@ def _print_estimate(
     total: Aggregator, view: EstimateOptions, estimate: Estimate, rows: list[dict[str, object]]
 ) -> None:
     cells = [
-        [str(row["value"]), f"{row['count']:,.0f}", f"{row['low']:,.0f} to {row['high']:,.0f}"]
+        [str(row["value"]), f"{row['count']:z,.0f}", f"{row['low']:z,.0f} to {row['high']:z,.0f}"]
         for row in rows[: view.top]
     ]
     at_once = ", all at once" if view.simultaneous else ""

@@ -14,7 +14,7 @@ from tacit.cli.output_tables import make_table, put_table
 from tacit.cli.release_plans import print_plan
 from tacit.database import Database
 from tacit.errors import bad_value
-from tacit.query.formatting import percent, plain
+from tacit.query.formatting import grouped, percent
 from tacit.query.results.render import WARNING, text_rows
 from tacit.session import unspent
 from tacit.synthetic.marginals import Marginals
@@ -100,7 +100,7 @@ def _put(answer: Marginals) -> None:
         put_warning(f"{WARNING}{warning}")
     for names, error in zip(answer.requested, answer.error.values(), strict=True):
         table = answer[names]
-        put(f"{', '.join(names)}: each count ± {plain(error)}")
+        put(f"{', '.join(names)}: each count ± {grouped(error)}")
         headings, rows = text_rows(table.columns(), answer.confidence)
         interval = f"{percent(answer.confidence)} interval of count"
         put_table(make_table(headings, rows, left=[interval], dim=[interval]))

@@ -15,7 +15,7 @@ from tacit.cli.numbers import parameter, parsed
 from tacit.cli.output import put, put_json, say
 from tacit.errors import InvalidError, bad_value, suggestion
 from tacit.mechanisms import Gaussian, Laplace
-from tacit.query.formatting import amounts, percent, plain, spell
+from tacit.query.formatting import amounts, grouped, percent, plain, spell
 
 Mechanism = Laplace | Gaussian
 
@@ -29,7 +29,7 @@ HISTORY = (
     "The numbers that you typed are the true ones, and they stay in the history of your shell. "
     "To avoid that, pipe them: tacit release - reads standard input."
 )
-UNCHARGED = "No ledger was charged. If you publish a second release of the same numbers, both costs add up."
+UNCHARGED = "No ledger was charged. The costs of all releases about the same units add up."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,11 +150,11 @@ def _law_text(mechanism: Mechanism) -> str:
 def _explain(mechanism: Mechanism, count: int, error: float, confidence: float, *, typed: bool) -> None:
     """Print the error, the law, the guarantee and what was not charged."""
     truth = "the true number" if count == 1 else f"the true numbers, all {count:,} at once,"
-    say(f"Within ± {plain(error)} of {truth} with probability {percent(confidence)}.")
+    say(f"Within ± {grouped(error)} of {truth} with probability {percent(confidence)}.")
     say(_law_text(mechanism))
     moved = "the number" if count == 1 else f"the {count:,} numbers together"
     norm = "" if count == 1 else (" in L1" if isinstance(mechanism, Laplace) else " in L2")
-    size = plain(float(mechanism.sensitivity))
+    size = grouped(float(mechanism.sensitivity))
     say(f"Guarantee: {spell(mechanism.guarantee)}, if one unit moves {moved} by at most {size}{norm}.")
     say(UNCHARGED)
     if typed:

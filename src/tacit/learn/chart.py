@@ -35,6 +35,7 @@ def coefficient_chart(model: Classifier) -> alt.LayerChart | alt.ConcatChart:
         if model.ends is not None
         else model.lines[-1]
     )
+    confidence = None if model.ends is None else model.confidence
     title = f"Weights for {model.classes[-1]} ({model.method})"
-    caption = answers.Caption(title=title, cost=spell(model.cost), confidence=model.confidence, note=note)
+    caption = answers.Caption(title=title, cost=spell(model.cost), confidence=confidence, note=note)
     return answers.by_group([names[p] for p in order], [column], caption, group="coefficient")

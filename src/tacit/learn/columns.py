@@ -74,7 +74,8 @@ class PublicColumn:
 
     @property
     def _shared(self) -> bool:
-        return bool(self.values) and self.missing == self.other
+        """Return whether missing values share a code with other values; a boolean has no others."""
+        return self.missing == self.other and not all(isinstance(value, bool) for value in self.values)
 
     def codes(self, values: Sequence[object]) -> Codes:
         """Return the code of each raw value. No value raises."""

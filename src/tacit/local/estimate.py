@@ -136,7 +136,7 @@ class Estimate:
         result = Estimate(domain=self.domain, n=self.n, decoded=self._decoded, dropped=self.dropped)
         result.counts = _frozen(METHODS[method](source.counts, self.n, lambda beta: self._decoded.ends(beta)[0]))
         result.biased = True
-        result.note = f"Biased: made consistent by {method}. Errors and intervals are those of `.unbiased`."
+        result.note = f"Biased: made consistent by {method}. Errors and intervals are those of the unbiased counts."
         result._origin = source
         return result
 
@@ -286,5 +286,5 @@ def _largest(estimate: Estimate, most: int) -> list[tuple[object, str, str, str,
     low, high = source.interval(confidence=_CONFIDENCE, simultaneous=estimate.counts.size > most)
     columns = (estimate.counts, source.std, low, high)
     order = np.argsort(-estimate.counts, kind="stable")[:most]
-    numbers = ([f"{column[position]:,.0f}" for column in columns] for position in order)
+    numbers = ([f"{column[position]:z,.0f}" for column in columns] for position in order)
     return [(estimate.domain[position], *four) for position, four in zip(order, numbers, strict=True)]

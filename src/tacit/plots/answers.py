@@ -48,14 +48,14 @@ _DARK_FROM = 0.55
 class Caption:
     """The words around the chart of an answer.
 
-    `title` is the query and `cost` its price. `note` says what the intervals mean if they do not hold one by one.
-    `lines` are further sentences, such as what the values leave out. `warnings` are reasons to doubt the values; with
-    one of them the title is red.
+    `title` is the query and `cost` its price. `confidence` is None if the values have no intervals. `note` says what
+    the intervals mean if they do not hold one by one. `lines` are further sentences, such as what the values leave out.
+    `warnings` are reasons to doubt the values; with one of them the title is red.
     """
 
     title: str
     cost: str
-    confidence: float
+    confidence: float | None
     note: str | None = None
     lines: Sequence[str] = ()
     warnings: Sequence[str] = ()
@@ -72,8 +72,10 @@ class Caption:
         return heading([*lines, *doubts], self._subtitle(marks), alarming=bool(doubts), size=_TITLE_SIZE)
 
     def _subtitle(self, marks: str) -> list[str]:
-        interval = f"a {100 * self.confidence:.6g}% interval" if self.note is None else "an interval"
-        lines = [f"{marks} {interval} of the value in the bounded data.", *([self.note] if self.note else [])]
+        lines = [self.note] if self.note else []
+        if self.confidence is not None:
+            interval = f"a {100 * self.confidence:.6g}% interval" if self.note is None else "an interval"
+            lines = [f"{marks} {interval} of the value in the bounded data.", *lines]
         return [line for text in [*lines, *self.lines] for line in wrap(text, _LETTERS)]
 
 
@@ -103,10 +105,10 @@ def _group_panel(labels: Sequence[str], column: NoisyColumn, group: str) -> alt.
     down = alt.Y("group:N", sort=None, axis=AXIS | {"title": chart_label(group) or None, "labelLimit": 240})
     value, low, high = (alt.X(f"{field}:Q", scale=column.scale, axis=value_axis(column)) for field in FIELDS)
     base = alt.Chart().encode(y=down, tooltip=tooltips(column, "group"))
-    layers = [
-        bar_marks(base.encode(x=value)) if column.from_zero else dot_marks(base.encode(x=value)),
-        *whiskers(base.encode(x=low, x2="high:Q"), [base.encode(x=low), base.encode(x=high)], upright=False),
-    ]
+    layers = [bar_marks(base.encode(x=value)) if column.from_zero else dot_marks(base.encode(x=value))]
+    if any(row["low"] != row["high"] for row in rows):
+        wide = base if column.from_zero else base.transform_filter("datum.low < datum.high")
+        layers += whiskers(wide.encode(x=low, x2="high:Q"), [wide.encode(x=low), wide.encode(x=high)], upright=False)
     if column.from_zero and len(rows) <= _MOST_TEXTS:
         right = [row | {"end": max(row["high"], row["value"], 0.0), "text": f"{row['value']:,.6g}"} for row in rows]
         texts = alt.Chart(inline(right)).encode(x="end:Q", y=down, text="text:N")
@@ -360,4 +362,4 @@ def _description(labels: Sequence[str], columns: Sequence[NoisyColumn], caption:
 
 def _reading(row: Row) -> str:
     value, low, high = (f"{row[field]:,.6g}" for field in FIELDS)
-    return f"{value} ({low} to {high})"
+    return value if low == high else f"{value} ({low} to {high})"

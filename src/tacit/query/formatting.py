@@ -71,6 +71,15 @@ def plain(number: float) -> str:
     return f"{number:.0f}" if _SIX_DIGITS <= abs(number) < _LARGEST else f"{number:.6g}"
 
 
+def grouped(number: float) -> str:
+    """Return a number for a sentence: to about six digits, with thousands separators.
+
+    >>> grouped(3123456.7), grouped(2396.59), grouped(200_000), grouped(0.3), grouped(1e20)
+    ('3,123,457', '2,396.59', '200,000', '0.3', '1e+20')
+    """
+    return f"{number:,.0f}" if _SIX_DIGITS <= abs(number) < _LARGEST else f"{number:,.6g}"
+
+
 def exact(number: float) -> str:
     """Return a number with all its digits, and a whole one below 10^15 without a decimal point.
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from sqlglot import exp
 
-from tacit.errors import ColumnNotFoundError, InvalidError, RefusedError, show_name
+from tacit.errors import ColumnNotFoundError, InvalidError, RefusedError, nearest_name, show_name
 
 _LONGEST = 60
 _MOST_NAMES = 12
@@ -75,8 +74,7 @@ def unknown_table(name: str, tables: Iterable[str]) -> InvalidError:
 
 def _name_hint(things: str, name: str, known: list[str], *, in_quotes: bool) -> str | None:
     """Return the hint for an unknown name: quotes that are missing, the nearest known name, or a list of names."""
-    near = get_close_matches(name.casefold(), [other.casefold() for other in known], n=1)
-    closest = next((other for other in known if near and other.casefold() == near[0]), None)
+    closest = nearest_name(name, known)
     cut = next((other for other in known if name.casefold() in re.split(r"\W+", other.casefold())[:-1]), None)
     if cut is not None:
         return f"A name with characters other than letters, digits and _ needs double quotes: {_as_sql(cut)}."
@@ -305,8 +303,8 @@ def refused_function(name: str, known: Iterable[str]) -> RefusedError:
         return refused(f"The aggregate {name.casefold()} is not supported", _INSTEAD[name.casefold()])
     if name.casefold() in _FUNCTIONS_INSTEAD:
         return refused(f"The function {show_name(name)} is not supported", _FUNCTIONS_INSTEAD[name.casefold()])
-    near = get_close_matches(name.casefold(), list(known), n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    near = nearest_name(name, known)
+    hint = "" if near is None else f" Did you mean {near}?"
     return refused(f"The function {show_name(name)} is not supported", _FUNCTIONS + hint)
 
 

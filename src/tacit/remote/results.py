@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tacit.query.aggregates.statistic import Interval
-from tacit.query.formatting import plain, spell
+from tacit.query.formatting import grouped, spell
 from tacit.query.results.answer_table import AnswerTable
 from tacit.query.results.render import AnswerColumn, as_html
 from tacit.query.results.table import Table
@@ -67,7 +67,7 @@ class RemotePlan:
 
     def __repr__(self) -> str:
         """Return the cost and the errors in one line."""
-        errors = [f"{name} ± {plain(error)}" for name, error in self.error.items()]
+        errors = [f"{name} ± {grouped(error)}" for name, error in self.error.items()]
         errors += [f"{name} ± ?" for name in self.unknown]
         return visible(f"<Quote: costs {spell(self.cost)}; {', '.join(errors)}>")
 

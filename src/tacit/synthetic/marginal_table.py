@@ -18,7 +18,7 @@ from tacit.plots.answers import Caption
 from tacit.plots.marks import NoisyColumn
 from tacit.query.aggregates.statistic import miss_rate
 from tacit.query.expressions import Value
-from tacit.query.formatting import listed, percent, plain, spell
+from tacit.query.formatting import grouped, listed, percent, spell
 from tacit.query.results.answer_table import AnswerTable
 from tacit.query.results.chart import read_theme
 from tacit.query.results.intervals import read_confidence
@@ -194,14 +194,14 @@ class MarginalTable(AnswerTable):
                 title=f"Counts by {listed(self.names)}",
                 cost=spell(self.cost),
                 confidence=confidence,
-                lines=[f"Each count is within {plain(error)} of the truth with {percent(confidence)} confidence."],
+                lines=[f"Each count is within {grouped(error)} of the truth with {percent(confidence)} confidence."],
             ),
             self.names,
         )
         return plots.darkened(chart) if dark else chart
 
     def _sentences(self) -> list[str]:
-        error = f"Each count is within {plain(self.error)} of the truth with {percent(self.confidence)} confidence."
+        error = f"Each count is within {grouped(self.error)} of the truth with {percent(self.confidence)} confidence."
         return [error, "Counts are unbiased, so they can be negative."]
 
     def __str__(self) -> str:
@@ -211,7 +211,7 @@ class MarginalTable(AnswerTable):
     def __repr__(self) -> str:
         """Return the columns, the number of cells and the error in one line."""
         cells = prod(self.counts.shape)
-        return visible(f"<MarginalTable: {', '.join(self.names)}; {cells:,} cells, each ± {plain(self.error)}>")
+        return visible(f"<MarginalTable: {', '.join(self.names)}; {cells:,} cells, each ± {grouped(self.error)}>")
 
     def _repr_html_(self) -> str:
         """Return the first rows as HTML, for notebooks."""

@@ -13,7 +13,7 @@ import numpy as np
 from tacit.errors import InvalidError
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.expressions import Kind, Value
-from tacit.query.formatting import amounts, count_text, percent, plain, spell
+from tacit.query.formatting import amounts, count_text, grouped, percent, spell
 from tacit.query.results.render import WARNING
 from tacit.query.results.table import Table, format_value
 from tacit.query.sql.names import unique_names
@@ -284,7 +284,7 @@ class Marginals(_Named):
         return [
             *(f"{WARNING}{text}" for text in self.warnings),
             f"{count_text(len(self), 'marginal')} at a cost of {spell(self.cost)}.",
-            *(f"{name}: each count ± {plain(error)}" for name, error in errors[:_MOST_LINES]),
+            *(f"{name}: each count ± {grouped(error)}" for name, error in errors[:_MOST_LINES]),
             *([f"… and {more:,} more marginals"] if more > 0 else []),
             *self.notes,
         ]

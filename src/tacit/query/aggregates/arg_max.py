@@ -33,7 +33,7 @@ from tacit.query.aggregates.grid import unit_bundle, value_grid
 from tacit.query.aggregates.mode import Choice, counts_by_value, value_number
 from tacit.query.aggregates.statistic import ConfidenceLevel
 from tacit.query.expressions import Call, Case, Constant, Expression, Value
-from tacit.query.formatting import plain
+from tacit.query.formatting import grouped
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.plan import Ask, Bounds, Bundle, Measure
 from tacit.query.policy import TablePolicy
@@ -100,7 +100,7 @@ class ArgMax(Choice):
     ) -> tuple[str, str, str]:
         """Return the largest miss, and the words for the total and for what it misses."""
         off = self.error(ask, bundles, noise, confidence, None)
-        text = plain(off) if ask.bounds else f"{ceil(off):,}"
+        text = grouped(off) if ask.bounds else f"{ceil(off):,}"
         return (
             text,
             "sum" if ask.bounds else "number of rows",

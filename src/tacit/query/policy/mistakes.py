@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from typing import NamedTuple
 
-from tacit.errors import InvalidError
+from tacit.errors import InvalidError, nearest_name
 from tacit.safe_text import visible, visible_lines
 
 _MOST_NAMES = 8
@@ -77,10 +76,9 @@ def nearest(name: object, names: Collection[str]) -> str:
     >>> nearest("incom", ["income", "region"]), nearest("x", ["income", "region"])
     ("; did you mean 'income'?", "; there are 'income' and 'region'")
     """
-    lower = {known.lower(): known for known in names}
-    close = get_close_matches(str(name).lower(), lower, n=1)
-    if close:
-        return f"; did you mean {lower[close[0]]!r}?"
+    close = nearest_name(str(name), names)
+    if close is not None:
+        return f"; did you mean {close!r}?"
     if not 0 < len(names) <= _MOST_NAMES:
         return ""
     *most, last = map(repr, names)

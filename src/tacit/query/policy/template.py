@@ -14,8 +14,8 @@ _TOP = """\
 # It was written from the schema alone. Fill in every "", and add the public facts about the columns.
 # Write only what is known without reading the data: from the questionnaire, a law, a price list.
 
-# The budget for all queries of all analysts together, for ever; a smaller budget is more private. Write epsilon or rho,
-# and delta, about the probability with which the guarantee may fail; for example:
+# The budget for all queries of all analysts together, for ever; a smaller budget is more private. Write epsilon or rho.
+# Add delta for groups that are found in the data and for Gaussian noise, far below 1 divided by the number of units:
 #   budget = {{ epsilon = 1.0, delta = 1e-6 }}
 budget = ""
 

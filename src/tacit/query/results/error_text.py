@@ -10,7 +10,7 @@ from tacit.query.aggregates.categories import category_error, is_category
 from tacit.query.aggregates.drawn_quantile import DrawnQuantile
 from tacit.query.aggregates.quantile import Quantile
 from tacit.query.expressions.presence import is_always_present
-from tacit.query.formatting import listed, percent, plain
+from tacit.query.formatting import grouped, listed, percent
 from tacit.query.plan import Noisy, Output, Plan
 from tacit.query.pricing.noisy_filters import choosing_clauses
 from tacit.query.pricing.output_errors import aggregates_in, may_divide_by_zero
@@ -70,7 +70,7 @@ def _known(quote: Quote, output: Output, error: float) -> str:
     if quote.assume is None and isinstance(output, Noisy) and statistic is not None:
         return _rank_text(quote, output.place, statistic, where)
     unit = f" {ERROR_UNITS[output.kind]}" if output.kind in ERROR_UNITS else ""
-    return f"off by at most {plain(error)}{unit}{where}{_condition(quote, output)}"
+    return f"off by at most {grouped(error)}{unit}{where}{_condition(quote, output)}"
 
 
 def _quantile(plan: Plan, index: int) -> Quantile | DrawnQuantile | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tacit.query.aggregates.cut import cut_share
 from tacit.query.expressions import columns
-from tacit.query.formatting import listed, plain
+from tacit.query.formatting import grouped, listed
 from tacit.query.plan import Noisy, Plan
 from tacit.query.pricing.noisy_filters import is_noisy
 from tacit.query.results.group_note import keys_note
@@ -37,9 +37,12 @@ def limits_note(plan: Plan) -> str | None:
     nouns = [*([_counted(plan)] if limits else []), *(["amounts"] if clipped else [])]
     if not nouns:
         return None
-    text = ", and ".join([*each, *([listed(clipped)] if clipped else [])])
-    left_out = f"{' and '.join(nouns)} beyond that are not in these numbers, and the intervals do not include them"
-    return visible(f"{text if limits else f'The column {text}'}; {left_out}.")
+    left_out = f"{' and '.join(nouns)} beyond that are not in these numbers, and the intervals do not include them."
+    if len(clipped) > 1:
+        cuts = ", ".join(f"{name} to {ends}" for name, ends in clipped)
+        return visible(". ".join([*each, f"Values are clipped: {cuts}", f"{left_out[0].upper()}{left_out[1:]}"]))
+    text = ", and ".join([*each, *(f"{name} is clipped to {ends}" for name, ends in clipped)])
+    return visible(f"{text if limits else f'The column {text}'}; {left_out}")
 
 
 def unit_rows_note(plan: Plan) -> str | None:
@@ -90,8 +93,8 @@ def cut_notes(plan: Plan) -> list[str]:
         return []
     measured = (
         f"Columns that end in not_counted estimate what rows {reach + 1:,} to {cap:,} of each {unit} would add. Those "
-        f"that end in up_to_{cap} are the answer with them. This takes {plain(100 * float(cut_share(plan)))} % of the "
-        "cost."
+        f"that end in up_to_{cap} are the answer with them. This takes {grouped(100 * float(cut_share(plan)))} % of "
+        "the cost."
     )
     noise = f"Each has separate noise, so a value that ends in up_to_{cap} can be below the answer without them."
     others = uncorrected(plan)
@@ -131,14 +134,14 @@ def _counted(plan: Plan) -> str:
     return "rows" if "row" in kinds else "values" if "value" in kinds else "groups"
 
 
-def _clipped(plan: Plan) -> list[str]:
+def _clipped(plan: Plan) -> list[tuple[str, str]]:
     """Return the columns with bounds of the policy whose values are aggregated, each with its bounds."""
     asked = {
         name for each in plan.aggregates if each.ask.bounds for value in each.ask.values for name in columns(value)
     }
     bounds = {name: plan.table.columns[name].bounds for name in sorted(asked) if name in plan.table.columns}
     return [
-        f"{name} is clipped to {plain(float(ends[0]))} … {plain(float(ends[1]))}"
+        (name, f"{grouped(float(ends[0]))} … {grouped(float(ends[1]))}")
         for name, ends in bounds.items()
         if ends is not None
     ]

@@ -31,7 +31,7 @@ from tacit.arrays import Floats
 from tacit.guarantees.values import ZCDP, ApproxDP, PureDP
 from tacit.query.aggregates.statistic import miss_rate
 from tacit.query.expressions import Kind, Value
-from tacit.query.formatting import percent, plain, spell
+from tacit.query.formatting import grouped, percent, spell
 from tacit.query.noise_law import NoiseLaw
 from tacit.query.noise_tails import gaussian_reach, laplace_reach
 from tacit.query.policy.column_values import LARGEST_BOUND
@@ -291,7 +291,7 @@ def _some(value: Value) -> str:
     if value is None:
         return "not known"
     number = float(f"{_number(value):.3g}")
-    return f"{number:,.0f}" if abs(number) >= _WHOLE else plain(number)
+    return f"{number:,.0f}" if abs(number) >= _WHOLE else grouped(number)
 
 
 def _number(value: Value) -> float:

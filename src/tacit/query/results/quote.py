@@ -17,7 +17,7 @@ from tacit.query.aggregates.measure_sharing import at_once
 from tacit.query.aggregates.mode import Mode
 from tacit.query.aggregates.statistic import ConfidenceLevel
 from tacit.query.expressions import Value
-from tacit.query.formatting import amounts, listed, plain, spell
+from tacit.query.formatting import amounts, grouped, listed, spell
 from tacit.query.key_tuples import KeyTuples
 from tacit.query.memory_need import need_notes
 from tacit.query.plan import Noisy, Output, Plan
@@ -232,7 +232,7 @@ class Quote:
         without, errors = self.error_without_hidden, self.error
         dearer = [name for name, error in without.items() if name in errors and error < errors[name]]
         where = extent(self.plan, self.confidence)
-        texts = [f"{name} would be off by at most {plain(without[name])}{where}" for name in dearer]
+        texts = [f"{name} would be off by at most {grouped(without[name])}{where}" for name in dearer]
         hidden = listed(list(hidden_aggregates(self.plan)))
         return [*share_lines(self.shares), *([f"Without {hidden}, {listed(texts)}."] if texts else [])]
 
@@ -241,9 +241,9 @@ class Quote:
         cap, at_once = self.plan.cap, self.error_at_once
         lines = cut_notes(self.plan)
         for name, error in self.uncut_error.items():
-            other = f"off by at most {plain(at_once[name])}" if name in at_once else "too much noise"
+            other = f"off by at most {grouped(at_once[name])}" if name in at_once else "too much noise"
             lines.append(
-                f"{name}_up_to_{cap}: off by at most {plain(error)}{extent(self.plan, self.confidence)}; "
+                f"{name}_up_to_{cap}: off by at most {grouped(error)}{extent(self.plan, self.confidence)}; "
                 f"asked with reach={cap} at once: {other}"
             )
         return lines
@@ -324,7 +324,7 @@ class Quote:
 
     def __repr__(self) -> str:
         """Return the cost and the errors in one line."""
-        errors = [f"{name} ± {plain(error)}" for name, error in self.error.items()]
+        errors = [f"{name} ± {grouped(error)}" for name, error in self.error.items()]
         errors += [f"{name} ± ?" for name in self.unknown]
         more = ["…"] if len(errors) > _MOST_OUTPUTS else []
         shown = ", ".join([*errors[:_MOST_OUTPUTS], *more])
