@@ -25,6 +25,9 @@ from tacit.auditing.sampling import ABSENT, PROJECTION, Table
 _Column: TypeAlias = Floats | list[str]
 _THRESHOLDS, _BINS, _TAIL, _MOST_VALUES = 200, 40, 24, 200
 _FEWEST = 3
+_FEWEST_IN_UNION = 12
+"""A union of rarer values would fit the search half alone: each of them is on one side by chance."""
+
 _TIE = 0.01
 
 
@@ -121,7 +124,8 @@ def _of_values(first: Sequence[Feature], second: Sequence[Feature]) -> Iterator[
     a = np.array([counts[0][value] for value in common], dtype=np.int64)
     b = np.array([counts[1][value] for value in common], dtype=np.int64)
     yield (lambda name, place: Event(feature=name, values=(common[place],))), a, b
-    for order in _orders(a, b):
+    often = np.flatnonzero(a + b >= _FEWEST_IN_UNION)
+    for order in (often[places] for places in _orders(a[often], b[often])) if often.size else ():
         ranked = [common[place] for place in order]
         yield (
             (lambda name, place, ranked=ranked: Event(feature=name, values=tuple(ranked[: place + 1]))),  # type: ignore[misc]  # bound now
