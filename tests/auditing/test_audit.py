@@ -47,6 +47,25 @@ def test_half_of_the_noise_is_found() -> None:
     assert report.samples < 100_000  # it stopped early
 
 
+def test_noise_of_many_integers_is_not_explained_by_values_that_are_rare() -> None:
+    draws = np.random.default_rng(1)
+
+    def release(value: int, runs: int) -> list[int]:  # few values occur twice, so a union of values fits noise
+        return [round(number) for number in draws.laplace(1000 * value, 250, runs)]
+
+    report = tc.audit(release, 0, 1, epsilon=1, samples=2400, confidence=SURE, batched=True, seed=1)
+    assert report.violates
+
+
+def test_numbers_that_are_mostly_absent_are_searched() -> None:
+    draws = np.random.default_rng(1)
+
+    def release(_: int, runs: int) -> list[list[float]]:
+        return [[float(draws.integers(10**9))] if draws.random() < 0.02 else [] for _ in range(runs)]
+
+    assert not tc.audit(release, 0, 1, epsilon=1, samples=999, confidence=SURE, batched=True, seed=1).violates
+
+
 def test_a_sensitivity_that_is_half_of_the_truth_is_found() -> None:
     noise = rounded(1)
     report = tc.audit(lambda rows: noise(2 * len(rows)), [1], [1, 1], epsilon=1, confidence=SURE, seed=1)

@@ -100,7 +100,7 @@ def home_of(homes: dict[str, Home], engine: str) -> Home:
     return homes[engine]
 
 
-@pytest.mark.parametrize(("engine", "relation", "name", "runs"), cases())
+@pytest.mark.parametrize(("engine", "relation", "name", "runs"), list(cases()))
 def test_no_aggregate_exceeds_its_claim(
     homes: dict[str, Home], engine: str, relation: Neighbours, name: str, runs: int, record_property: Record
 ) -> None:

@@ -119,8 +119,10 @@ def _families(first: _Column, second: _Column) -> Iterator[_Family]:
 
 def _of_values(first: Sequence[Feature], second: Sequence[Feature]) -> Iterator[_Family]:
     """Yield single values, and the unions of the values whose likelihood ratio is highest, or lowest."""
-    counts = Counter(first), Counter(second)
-    common = [value for value, _ in (counts[0] + counts[1]).most_common(_MOST_VALUES) if value == value]  # noqa: PLR0124 - not NaN
+    counts = Counter(filter(_is_present, first)), Counter(filter(_is_present, second))
+    common = [value for value, _ in (counts[0] + counts[1]).most_common(_MOST_VALUES)]
+    if not common:
+        return
     a = np.array([counts[0][value] for value in common], dtype=np.int64)
     b = np.array([counts[1][value] for value in common], dtype=np.int64)
     yield (lambda name, place: Event(feature=name, values=(common[place],))), a, b
@@ -132,6 +134,10 @@ def _of_values(first: Sequence[Feature], second: Sequence[Feature]) -> Iterator[
             np.cumsum(a[order]),
             np.cumsum(b[order]),
         )
+
+
+def _is_present(value: Feature) -> bool:
+    return value == value  # noqa: PLR0124 - NaN stands for an absent number
 
 
 def _of_thresholds(values: Floats, first: Floats, second: Floats, pooled: Floats) -> Iterator[_Family]:
