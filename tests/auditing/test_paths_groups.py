@@ -60,7 +60,16 @@ GROUPS = (
     Path(name="found groups of people", draw=found("SELECT k, count(DISTINCT u) AS v FROM t GROUP BY k", TWO)),
     Path(name="found groups with a condition", draw=found("SELECT k, bool_or(x < 0) AS v FROM t GROUP BY k", TWO)),
 )
+EDGES: dict[str, list[Pair]] = {
+    "one row more than a reach": [([], rows(1, 0, "low", 2))],
+    "a tree, and twice as many rows": [([], rows(1, 0, "high", 2)), ([], rows(1, 0, "low", 4))],
+}
+"""Pairs of single queries, next to their limits."""
+
 QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "one row more than a reach": ("SELECT k, count(*) AS n FROM t GROUP BY k", {"reach": 1}),
+    "a tree, and twice as many rows": ("SELECT k, max(y) AS v FROM t GROUP BY k", {"max_groups": 1, "max_rows": 2}),
+    "quantiles drawn in two groups": ("SELECT k, quantile_cont(y, 0.3) AS v FROM t GROUP BY k", TWO),
     "a unit in two groups": ("SELECT k, count(*) AS n, sum(x) AS s FROM t GROUP BY k", TWO),
     "a unit in two groups, with a reach": (
         "SELECT k, count(*) AS n, avg(x) AS m FROM t GROUP BY k",
@@ -101,7 +110,7 @@ def test_no_query_over_groups_exceeds_its_claim(name: str, runs: int, record_pro
     bounds = {bound: ends for bound, ends in policy.get("bounds", {}).items()}
     declared = {key: value for key, value in policy.items() if key != "bounds"}
     cost: dict[str, Any] = {"epsilon": epsilon, **({"bounds": bounds} if bounds else {})}
-    draw = run_copies(home, query, WORST, declared, **cost)
+    draw = run_copies(home, query, EDGES.get(name, WORST), declared, **cost)
     check(Path(name=name, draw=draw, epsilon=epsilon, runs=runs), record_property)
     home.leave()
 
