@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
 import tacit as tc
-from auditing.audits import EPSILONS, LONG, SHORT, Path, Record, check
+from auditing.audits import EPSILONS, LONG, SHORT, Path, Record, Sides, check
 from auditing.repeats import Ask, Columns, repeat
 from auditing.test_paths_aggregates import ALONE
 from tacit.database import Database
@@ -136,3 +136,33 @@ def test_every_aggregate_of_tables_has_an_audit() -> None:
     assert {name.split(",")[0] for name in CASES} & STATISTICS.keys() == ALONE - exact
     with tc.open(CHANGED[0][0], name="t", budget=tc.PureDP(epsilon=10), **PUBLIC) as database:
         assert not database.plan("SELECT count(*) AS n FROM t", epsilon=1).plan.bundles
+
+
+COLUMNS: dict[str, Callable[..., object]] = {
+    "count": lambda values, **cost: tc.count(values, **cost),
+    "sum": lambda values, **cost: tc.sum(values, bounds=(-8, 4), **cost),
+    "mean": lambda values, **cost: tc.mean(values, bounds=(-8, 4), **cost),
+    "quantile": lambda values, **cost: tc.quantile(values, 0.5, bounds=(-8, 4), **cost),
+    "histogram": lambda values, **cost: tc.histogram(values, bins=[-8, 0, 4], **cost),
+}
+COLUMN_RUNS = 700
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COLUMNS)
+def test_no_function_of_a_column_exceeds_its_claim(name: str, record_property: Record) -> None:
+    def draw(runs: int) -> list[Sides]:
+        few, more = [4.0, 4.0], [4.0, 4.0, -8.0]
+        sides = [[_numbers(COLUMNS[name](values, epsilon=2)) for _ in range(runs)] for values in (few, more)]
+        return [(sides[0], sides[1])]
+
+    check(Path(name=f"tc.{name}", draw=draw, runs=COLUMN_RUNS), record_property)
+
+
+def _numbers(answer: Any) -> tuple[float, ...]:  # noqa: ANN401 - a release
+    return tuple(float(row[-1]) for row in answer.rows())
+
+
+def test_every_function_of_a_column_has_an_audit() -> None:
+    homes = {name for name in tc.__all__ if getattr(getattr(tc, name), "__module__", "") == "tacit.column_functions"}
+    assert homes == COLUMNS.keys()
