@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=  # the tests start hundreds of processes, whic
 TSC := .venv/typescript/node_modules/typescript/bin/tsc
 NPM_INSTALL := npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=20000
 
-.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages mutants check format bench docs clean
+.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages mutants audit audit-power check format bench docs clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -80,6 +80,12 @@ test-packages: $(STAMP) java  ## build the wheel; install and use it with each e
 
 mutants: $(STAMP) java  ## plant the faults of tests/mutants one by one; each must be caught
 	$(PY) tools/plant_faults.py
+
+audit: $(STAMP) java  ## audit every release path, with more runs than `make test`, and print each bound beside its claim
+	$(PY) -m pytest -v -o faulthandler_timeout=3600 -n $(CORES) --dist worksteal tests/auditing/test_paths_*.py
+
+audit-power: $(STAMP) java  ## plant the faults that break a guarantee; an audit, or else a named test, must catch each
+	$(PY) tools/plant_faults.py --privacy
 
 check: $(STAMP)  ## check format, lint, types, import layers and prose
 	.venv/bin/ruff format --check .

@@ -2,7 +2,7 @@
 
     python tools/plant_faults.py                 # all of them, two at a time; exit code 1 if a fault survives
     python tools/plant_faults.py --only ledger   # the faults of tests/mutants/ledger.toml
-    python tools/plant_faults.py --privacy       # the faults that break a guarantee, against the audits of release paths
+    python tools/plant_faults.py --privacy       # the faults that break a guarantee, against audits of release paths
 
 Each fault is planted in a copy of the repository, so that the working tree stays as it is. The tests without Spark run
 first; if they pass, those on Spark run. A failing example is not made smaller.
@@ -46,6 +46,11 @@ class Mutant:
     tests: tuple[str, ...]
     privacy: bool = False
     audit: str | None = None
+
+    @property
+    def is_audited(self) -> bool:
+        """True if the audit of a release path must catch it."""
+        return self.tests == (self.audit,)
 
     def plant(self, root: Path) -> str:
         """Write the fault into a tree; return the original text of the file."""
@@ -92,7 +97,7 @@ def run(mutant: Mutant, tree: Path) -> Outcome:
     start, original = time.monotonic(), mutant.plant(tree)
     verdict, detail = "no tests", ""
     try:
-        for names in _WITHOUT_AND_WITH_SPARK:
+        for names in ("",) if mutant.is_audited else _WITHOUT_AND_WITH_SPARK:
             done = _pytest(mutant, tree, names)
             if done.returncode == _NO_TESTS:
                 continue
@@ -111,7 +116,7 @@ def run(mutant: Mutant, tree: Path) -> Outcome:
 def _pytest(mutant: Mutant, tree: Path, names: str) -> subprocess.CompletedProcess[str]:
     """Run the tests of a fault whose names match an expression."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-k", names, "-p", "no:cacheprovider"]
-    command += [] if mutant.tests == (mutant.audit,) else ["-m", "not long"]
+    command += [] if mutant.is_audited else ["-m", "not long"]
     command += ["-o", "faulthandler_timeout=0", "--hypothesis-profile=planted"]
     return subprocess.run(
         [*command, *mutant.tests],
@@ -160,11 +165,13 @@ def main() -> int:
     found: list[Outcome] = []
     for outcome in run_all(chosen, options.workers):
         found.append(outcome)
-        catcher = "audit " if outcome.mutant.tests == (outcome.mutant.audit,) else "tests "
-        who = catcher if options.privacy else ""
-        print(f"{outcome.verdict:9} {who}{outcome.seconds:6.1f} s  {outcome.mutant.name}: {outcome.detail}", flush=True)
+        catcher = "by an audit" if outcome.mutant.is_audited else "by tests"
+        print(
+            f"{outcome.verdict:9} {catcher if options.privacy else ''}{outcome.seconds:6.1f} s  {outcome.mutant.name}: {outcome.detail}",
+            flush=True,
+        )
     caught = [outcome.mutant for outcome in found if outcome.verdict == "caught"]
-    by_audit = sum(mutant.tests == (mutant.audit,) for mutant in caught)
+    by_audit = sum(mutant.is_audited for mutant in caught)
     split = f" ({by_audit} by audits, {len(caught) - by_audit} by other tests)" if options.privacy else ""
     print(f"{len(caught)} of {len(chosen)} faults caught{split} in {time.monotonic() - start:,.0f} s.")
     return int(len(caught) < len(chosen) or not chosen)

@@ -32,7 +32,7 @@ Record: TypeAlias = Callable[[str, object], None]
 
 ERROR = Fraction(1, 10**12)
 SHORT, LONG = 400, 3_000
-"""Outputs on each side: 3,000 distinguish noise of half the scale from the right one at ε = 2; 400 find grosser faults."""
+"""Outputs on each side: 3,000 distinguish noise of half the scale at ε = 2 from the right one; 400 find gross faults."""
 
 EPSILONS = {SHORT: 1.0, LONG: 2.0}
 """The claims that so many outputs can refute."""

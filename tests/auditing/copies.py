@@ -119,7 +119,11 @@ class Home:
 
 
 def run_copies(
-    home: Home, query: str, pairs: Sequence[Pair], policy: Mapping[str, Any], **cost: Any  # noqa: ANN401 - of db.sql
+    home: Home,
+    query: str,
+    pairs: Sequence[Pair],
+    policy: Mapping[str, Any],
+    **cost: Any,  # noqa: ANN401 - of db.sql
 ) -> Callable[[int], list[Sides]]:
     """Return a function that runs a query over the groups k of copies, by so many as it is asked for."""
 

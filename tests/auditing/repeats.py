@@ -64,7 +64,9 @@ def output(release: Release) -> tuple[object, ...]:
 
 
 def repeat(
-    ask: Ask, *pairs: tuple[Columns, Columns], **policy: Any  # noqa: ANN401 - arguments of tc.open
+    ask: Ask,
+    *pairs: tuple[Columns, Columns],
+    **policy: Any,  # noqa: ANN401 - arguments of tc.open
 ) -> Callable[[int], list[Sides]]:
     """Return a function that releases a query on both tables of each pair."""
 

@@ -105,7 +105,7 @@ def test_no_aggregate_exceeds_its_claim(
     homes: dict[str, Home], engine: str, relation: Neighbours, name: str, runs: int, record_property: Record
 ) -> None:
     policy = {**LIMITS[RELATIONS[relation]], "neighbours": relation}
-    query, epsilon = f"SELECT k, {AGGREGATES[name]} AS v FROM t GROUP BY k", EPSILONS[runs]
+    query, epsilon = f"SELECT k, {AGGREGATES[name]} AS v FROM t GROUP BY k", EPSILONS[runs]  # noqa: S608 - from a table above
     home, pairs = home_of(homes, engine), PAIRS[relation] if runs == LONG else PAIRS[relation][2:4]
     draw = run_copies(home, query, pairs, policy, epsilon=epsilon)
     check(Path(name=f"{name} on {engine}, {relation}", draw=draw, epsilon=epsilon, runs=runs), record_property)

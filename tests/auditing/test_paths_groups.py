@@ -54,9 +54,15 @@ def _by_copy(release: Release, copies: int) -> list[tuple[object, ...]]:
 
 
 GROUPS = (
-    Path(name="found groups of one", draw=found("SELECT k, count(*) AS v FROM t GROUP BY k", {"max_groups": 1, "max_rows": 2})),
+    Path(
+        name="found groups of one",
+        draw=found("SELECT k, count(*) AS v FROM t GROUP BY k", {"max_groups": 1, "max_rows": 2}),
+    ),
     Path(name="found groups of two", draw=found("SELECT k, count(*) AS v FROM t GROUP BY k", TWO)),
-    Path(name="found groups with a reach", draw=found("SELECT k, sum(x) AS v FROM t GROUP BY k", {"reach": 2, "max_groups": 2})),
+    Path(
+        name="found groups with a reach",
+        draw=found("SELECT k, sum(x) AS v FROM t GROUP BY k", {"reach": 2, "max_groups": 2}),
+    ),
     Path(name="found groups of people", draw=found("SELECT k, count(DISTINCT u) AS v FROM t GROUP BY k", TWO)),
     Path(name="found groups with a condition", draw=found("SELECT k, bool_or(x < 0) AS v FROM t GROUP BY k", TWO)),
 )
@@ -107,7 +113,7 @@ def test_no_groups_that_are_found_exceed_their_claim(path: Path, record_property
 def test_no_query_over_groups_exceeds_its_claim(name: str, runs: int, record_property: Record) -> None:
     query, policy = QUERIES[name]
     home, epsilon = Home("duckdb"), EPSILONS[runs]
-    bounds = {bound: ends for bound, ends in policy.get("bounds", {}).items()}
+    bounds = policy.get("bounds", {})
     declared = {key: value for key, value in policy.items() if key != "bounds"}
     cost: dict[str, Any] = {"epsilon": epsilon, **({"bounds": bounds} if bounds else {})}
     draw = run_copies(home, query, EDGES.get(name, WORST), declared, **cost)

@@ -260,5 +260,7 @@ def test_no_release_exceeds_its_claim_in_many_runs(name: str, neighbours: Neighb
     def draw(runs: int) -> list[Sides]:
         return [(side(HIGH, runs), side(other, runs))]
 
-    path = Path(name=f"{name}, again and again, {neighbours}", draw=draw, epsilon=model.epsilon, delta=model.delta, runs=runs)
+    path = Path(
+        name=f"{name}, again and again, {neighbours}", draw=draw, epsilon=model.epsilon, delta=model.delta, runs=runs
+    )
     check(path, record_property)
