@@ -166,13 +166,12 @@ def main() -> int:
     for outcome in run_all(chosen, options.workers):
         found.append(outcome)
         catcher = "by an audit" if outcome.mutant.is_audited else "by tests"
-        print(
-            f"{outcome.verdict:9} {catcher if options.privacy else ''}{outcome.seconds:6.1f} s  {outcome.mutant.name}: {outcome.detail}",
-            flush=True,
-        )
+        who = f"{catcher:11} " if options.privacy else ""
+        line = f"{outcome.verdict:9} {who}{outcome.seconds:6.1f} s  {outcome.mutant.name}: {outcome.detail}"
+        print(line, flush=True)
     caught = [outcome.mutant for outcome in found if outcome.verdict == "caught"]
     by_audit = sum(mutant.is_audited for mutant in caught)
-    split = f" ({by_audit} by audits, {len(caught) - by_audit} by other tests)" if options.privacy else ""
+    split = f" ({by_audit} by audits, {len(caught) - by_audit} by tests)" if options.privacy else ""
     print(f"{len(caught)} of {len(chosen)} faults caught{split} in {time.monotonic() - start:,.0f} s.")
     return int(len(caught) < len(chosen) or not chosen)
 

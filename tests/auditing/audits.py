@@ -1,7 +1,7 @@
 """The audit of a release path: a claim, pairs of neighbouring inputs, and many outputs on each.
 
-A path draws the outputs itself, as many as it is asked for, because that is how they are cheap: one SQL query over many
-groups that are copies of each other, one draw of a vector of noise. Each of the outputs on one side of a pair must be
+A path draws a number of outputs at once, because that is cheaper: one SQL query over many groups that are copies of
+each other, or one draw of a vector of noise. Each of the outputs on one side of a pair must be
 independent of the others.
 
 **False alarms.** Each audit looks once, and its bound is above the true ε with probability at most `ERROR` = 1e-12. The
@@ -32,7 +32,7 @@ Record: TypeAlias = Callable[[str, object], None]
 
 ERROR = Fraction(1, 10**12)
 SHORT, LONG = 400, 3_000
-"""Outputs on each side: 3,000 distinguish noise of half the scale at ε = 2 from the right one; 400 find gross faults."""
+"""Outputs on each side: 3,000 show noise of half the scale at ε = 2, and 400 show gross faults."""
 
 EPSILONS = {SHORT: 1.0, LONG: 2.0}
 """The claims that so many outputs can refute."""

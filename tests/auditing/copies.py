@@ -125,7 +125,7 @@ def run_copies(
     policy: Mapping[str, Any],
     **cost: Any,  # noqa: ANN401 - of db.sql
 ) -> Callable[[int], list[Sides]]:
-    """Return a function that runs a query over the groups k of copies, by so many as it is asked for."""
+    """Return a function that runs a query over the groups k of a given number of copies."""
 
     def draw(runs: int) -> list[Sides]:
         return sides(home.open(pairs, runs, **policy).sql(query, **cost), len(pairs), runs)

@@ -53,7 +53,7 @@ def alarm(values: Sequence[int]) -> tuple[bool | str, ...]:
 
 
 def alarms() -> Callable[[int], list[Sides]]:
-    pairs = [(6 * [0] + [1], 6 * [1] + [0]), (7 * [1], 7 * [0]), (7 * [50], 7 * [49])]
+    pairs = [(6 * [0] + [1], 6 * [1] + [0]), (30 * [1], 30 * [0]), (7 * [50], 7 * [49])]
     return repeated(*((lambda v=v: alarm(v), lambda w=w: alarm(w)) for v, w in pairs))  # type: ignore[misc]  # bound now
 
 
@@ -93,7 +93,7 @@ def proposed_medians() -> Callable[[int], list[Sides]]:
 
 
 def contributions() -> Callable[[int], list[Sides]]:
-    """Sums over four cells, of which a unit with one row may be in two; a change moves it to the other two."""
+    """Sums over four cells. A unit with one row may be in two of them; a change moves it to the other two."""
     size = tc.sensitivity.contributions((-8, 4), groups=2, rows=1, neighbours="change one")
     noise = tc.Laplace(sensitivity=size.l1, epsilon=EPSILON)
     return repeated(

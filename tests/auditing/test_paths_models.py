@@ -1,7 +1,7 @@
 """Audits of releases of many columns in one run each: marginals, synthetic rows, classifiers, itemsets, found limits.
 
-Every canary is a unit with more rows than count, and it has a value of its own in one column. A fair coin says whether
-it is in the table; under "change one" it says which of two values the unit has. The theorem of `auditing.one_run` needs
+Every canary is a unit with more rows than count, and no other canary has its value in one column. A fair coin says
+whether it is in the table; under "change one" it says which of two values the unit has. The theorem of `auditing.one_run` needs
 only that neighbours differ in one coin, so it holds for both.
 """
 
@@ -98,8 +98,10 @@ RHO = 0.05
 EPSILON_OF_RHO = tc.compose([tc.ZCDP(rho=RHO)]).epsilon(delta=NO_DELTA).upper
 
 MODELS = {
-    "marginals": Model(lambda db: db.marginals(["a"], epsilon=2), counts("a")),
-    "marginals of pairs": Model(lambda db: db.marginals(["a", ("a", "b")], epsilon=2), counts("a", "b")),
+    "marginals": Model(lambda db: db.marginals(["a"], epsilon=2), counts("a"), canaries=4_000),
+    "marginals of pairs": Model(
+        lambda db: db.marginals(["a", ("a", "b")], epsilon=2), counts("a", "b"), canaries=4_000
+    ),
     "marginals in rho": Model(
         lambda db: db.marginals(["a", ("a", "b")], rho=RHO),
         counts("a", "b"),
