@@ -1,8 +1,8 @@
-"""Audits of releases of many columns in one run each: marginals, synthetic rows, classifiers, itemsets, found limits.
+"""Audits of releases of many columns in one run each: marginals, synthetic rows, classifiers, itemsets.
 
 Every canary is a unit with more rows than count, and no other canary has its value in one column. A fair coin says
-whether it is in the table; under "change one" it says which of two values the unit has. The theorem of `auditing.one_run` needs
-only that neighbours differ in one coin, so it holds for both.
+whether it is in the table. Under "change one" the coin says which of two values the unit has. The theorem of
+`auditing.one_run` needs only that neighbours differ in one coin, so it holds for both.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ REPEATED = {
     "naive Bayes": (Model(lambda db: db.classify("b", ["a"], epsilon=2), model_of), 1_500),
     "a classifier in rho": (
         Model(
-            lambda db: db.classify("b", ["a", "n"], rho=0.5),
+            lambda db: db.classify("b", ["a", "n"], bins={"n": [-3, 3, 9]}, rho=0.5),
             model_of,
             epsilon=EPSILON_HERE,
             delta=DELTA,
