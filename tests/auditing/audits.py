@@ -31,8 +31,8 @@ Record: TypeAlias = Callable[[str, object], None]
 """The fixture `record_property`."""
 
 ERROR = Fraction(1, 10**12)
-SHORT, LONG = 400, 6_000
-"""Outputs on each side: 6,000 show noise of half the scale at ε = 2, and 400 show gross faults."""
+SHORT, LONG = 400, 4_800
+"""Outputs on each side: 4,800 show noise of half the scale at ε = 2, and 400 show gross faults."""
 
 EPSILONS = {SHORT: 1.0, LONG: 2.0}
 """The claims that so many outputs can refute."""
