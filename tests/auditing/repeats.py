@@ -50,7 +50,7 @@ class Remembered:
 def released(quote: SessionQuote, runs: int) -> Outputs:
     """Release a quote so often, without charging it."""
     session = quote.session
-    session._tables = {name: (policy, Remembered(engine)) for name, (policy, engine) in session._tables.items()}  # type: ignore[assignment]  # an engine
+    session._tables = {name: (policy, Remembered(engine)) for name, (policy, engine) in session._tables.items()}
     return [output(session._released(quote, {})) for _ in range(runs)]
 
 

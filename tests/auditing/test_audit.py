@@ -54,7 +54,7 @@ def test_no_union_of_rare_values_hides_a_violation() -> None:
         """Return a likelihood ratio, whose ends occur often, and two numbers that occur once."""
         noisy = draws.laplace([2 * value, 2 * (1 - value)], 2, (runs, 2))
         ratio = (np.abs(noisy - [2, 0]) - np.abs(noisy - [0, 2])).sum(axis=1) / 2
-        return np.column_stack([ratio, noisy]).round(9).tolist()
+        return list(np.column_stack([ratio, noisy]).round(9).tolist())
 
     report = tc.audit(release, 0, 1, samples=2400, confidence=SURE, batched=True, seed=1)
     assert report.epsilon_lower > 0.7  # it was 0 with a union of 195 values

@@ -45,7 +45,7 @@ def found(query: str, policy: Mapping[str, Any], pairs: Sequence[Pair] = FOUND) 
 def _by_copy(release: Release, copies: int) -> list[tuple[object, ...]]:
     values = {cell.keys[0]: cell.estimates for cell in release.cells}
     width = len(next(iter(values.values())))
-    outputs = []
+    outputs: list[tuple[object, ...]] = []
     for copy in range(copies):
         cells = [values.get(copy * CELLS + cell) for cell in range(CELLS)]
         parts = [value for each in cells for value in ((0.0,) * (width + 1) if each is None else (1.0, *each))]

@@ -25,7 +25,7 @@ def at_once(release: Callable[[np.ndarray], object], *pairs: tuple[object, objec
 
     def copies(value: object, runs: int) -> Sequence[object]:
         found = release(np.full(runs, value))
-        return found.tolist() if isinstance(found, np.ndarray) else list(found)  # type: ignore[call-overload]  # words
+        return list(found.tolist() if isinstance(found, np.ndarray) else found)  # type: ignore[call-overload]  # words
 
     return lambda runs: [(copies(one, runs), copies(other, runs)) for one, other in pairs]
 
@@ -35,7 +35,7 @@ def chosen(kind: type, *, monotone: bool = False) -> Callable[[int], list[Sides]
     mechanism = kind(sensitivity=1, epsilon=EPSILON, monotone=monotone)
     up, down = [1] + 9 * [0], [0] + 9 * [0 if monotone else 1]
     pairs = [(up, down), (10 * [0], [0, *(9 * [1])]), ([3, 2, 2], [2, 2, 2] if monotone else [2, 3, 3])]
-    return repeated(*((lambda s=s: mechanism.choose(s), lambda t=t: mechanism.choose(t)) for s, t in pairs))  # type: ignore[misc]  # bound now
+    return repeated(*((lambda s=s: mechanism.choose(s), lambda t=t: mechanism.choose(t)) for s, t in pairs))
 
 
 def alarm(values: Sequence[int]) -> tuple[bool | str, ...]:
@@ -54,7 +54,7 @@ def alarm(values: Sequence[int]) -> tuple[bool | str, ...]:
 
 def alarms() -> Callable[[int], list[Sides]]:
     pairs = [(6 * [0] + [1], 6 * [1] + [0]), (30 * [1], 30 * [0]), (7 * [50], 7 * [49])]
-    return repeated(*((lambda v=v: alarm(v), lambda w=w: alarm(w)) for v, w in pairs))  # type: ignore[misc]  # bound now
+    return repeated(*((lambda v=v: alarm(v), lambda w=w: alarm(w)) for v, w in pairs))
 
 
 def medians() -> Callable[[int], list[Sides]]:
@@ -66,7 +66,7 @@ def medians() -> Callable[[int], list[Sides]]:
         ([0] * 20 + [100] * 21, [0] * 21 + [100] * 20),
         (list(range(30, 71)), [*range(31, 71), 100]),
     ]
-    return repeated(*((lambda v=v: smooth.release(v), lambda w=w: smooth.release(w)) for v, w in pairs))  # type: ignore[misc]  # bound now
+    return repeated(*((lambda v=v: smooth.release(v), lambda w=w: smooth.release(w)) for v, w in pairs))
 
 
 def proposals() -> Callable[[int], list[Sides]]:

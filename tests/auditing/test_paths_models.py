@@ -27,7 +27,7 @@ Scores = Callable[[Any], Sequence[float]]
 """Return a score of each value of the column `a`."""
 
 
-def table(values: Sequence[int], units: Sequence[int]) -> Mapping[str, Sequence[int]]:
+def table(values: Sequence[int], units: Sequence[int]) -> Mapping[str, Sequence[float]]:
     """Return a table in which each unit has six rows; `b` is 1 throughout, and `n` at its upper bound."""
     rows = [(unit, value) for unit, value in zip(units, values, strict=True) for _ in range(ROWS)]
     return {"u": [u for u, _ in rows], "a": [a for _, a in rows], "b": [1] * len(rows), "n": [9.0] * len(rows)}
@@ -175,13 +175,14 @@ def test_half_of_the_noise_of_marginals_would_be_seen() -> None:
     assert canaries(wasteful, "add/remove", seed=1).epsilon_lower > 2
 
 
-LOW, HIGH = {"a": 0, "b": 0, "n": -3.0}, {"a": 1, "b": 1, "n": 9.0}
-OTHERS = [{"u": unit, **(HIGH if unit % 2 else LOW)} for unit in range(2, 6)]
+LOW: dict[str, object] = {"a": 0, "b": 0, "n": -3.0}
+HIGH: dict[str, object] = {"a": 1, "b": 1, "n": 9.0}
+OTHERS: list[dict[str, object]] = [{"u": unit, **(HIGH if unit % 2 else LOW)} for unit in range(2, 6)]
 
 
 def frame(kind: Mapping[str, object] | None) -> Mapping[str, list[object]]:
     """Return a table with four units, and a fifth one with six rows of a kind."""
-    rows = [*OTHERS, *([] if kind is None else ROWS * [{"u": 1, **kind}])]
+    rows: list[dict[str, object]] = [*OTHERS, *([] if kind is None else ROWS * [{"u": 1, **kind}])]
     return {name: [row[name] for row in rows] for name in ("u", "a", "b", "n")}
 
 
