@@ -25,7 +25,7 @@ def at_once(release: Callable[[np.ndarray], object], *pairs: tuple[object, objec
 
     def copies(value: object, runs: int) -> Sequence[object]:
         found = release(np.full(runs, value))
-        return list(found.tolist() if isinstance(found, np.ndarray) else found)  # type: ignore[call-overload]  # words
+        return list(found.tolist() if isinstance(found, np.ndarray) else found)  # type: ignore[arg-type]  # words
 
     return lambda runs: [(copies(one, runs), copies(other, runs)) for one, other in pairs]
 
