@@ -8,8 +8,8 @@ Each fault is planted in a copy of the repository, so that the working tree stay
 first; if they pass, those on Spark run. A failing example is not made smaller.
 
 A fault with `privacy = true` breaks a guarantee. If it has an `audit`, that audit of a release path must catch it with
-`--privacy`. Without one no audit can see it: a δ that is too small to observe, rounding, the ledger, or a rule about
-what may be asked. Then its tests must catch it.
+`--privacy`. Without one its tests must catch it: no audit is known to, because the fault changes ε too little, or a δ
+that is too small to observe, the rounding, the ledger, or a rule about what may be asked.
 """
 
 from __future__ import annotations
