@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=  # the tests start hundreds of processes, whic
 TSC := .venv/typescript/node_modules/typescript/bin/tsc
 NPM_INSTALL := npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=20000
 
-.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages test-release mutants check format bench docs notebooks attack-peers fuzz clean
+.PHONY: help setup java chromium pictures demo test test-long test-lowest test-packages test-release mutants check format bench docs notebooks attack-peers fuzz audit audit-power clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -96,6 +96,12 @@ $(FUZZ)/.installed: pyproject.toml
 	@$(FUZZ)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	@$(FUZZ)/bin/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group test --group fuzz
 	@touch $@
+
+audit: $(STAMP) java  ## audit every release path, with more runs than `make test`, and print each bound beside its claim
+	$(PY) -m pytest -v -o faulthandler_timeout=3600 -n $(CORES) --dist worksteal tests/auditing/test_paths_*.py
+
+audit-power: $(STAMP) java  ## plant the faults that break a guarantee; an audit, or else a named test, must catch each
+	$(PY) tools/plant_faults.py --privacy
 
 check: $(STAMP)  ## check format, lint, types, import layers and prose
 	.venv/bin/ruff format --check .

@@ -83,7 +83,8 @@ def visits(**changes: object) -> Database:
             f"Each person counts as at most 2 different values; values beyond that {ENDS}",
         ),
         ({"max_groups": 2}, "SELECT count(DISTINCT person) AS n FROM visits", None),
-        ({"unit": tc.ROW}, BY_WARD, None),
+        ({"unit": tc.ROW}, BY_WARD, f"The column cost is clipped to 0 … 5; amounts beyond that {ENDS}"),
+        ({"unit": tc.ROW}, BY_WARD.replace("sum(cost)", "count(cost)"), None),
     ],
 )
 def test_one_sentence_says_what_limits_leave_out(limits: dict[str, Any], query: str, note: str | None) -> None:

@@ -2,9 +2,14 @@
 
     python tools/plant_faults.py                 # all of them, two at a time; exit code 1 if a fault survives
     python tools/plant_faults.py --only ledger   # the faults of tests/mutants/ledger.toml
+    python tools/plant_faults.py --privacy       # the faults that break a guarantee, against audits of release paths
 
 Each fault is planted in a copy of the repository, so that the working tree stays as it is. The tests without Spark run
 first; if they pass, those on Spark run. A failing example is not made smaller.
+
+A fault with `privacy = true` breaks a guarantee. If it has an `audit`, that audit of a release path must catch it with
+`--privacy`. Without one its tests must catch it: no audit is known to, because the fault changes ε too little, or a δ
+that is too small to observe, the rounding, the ledger, or a rule about what may be asked.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ import time
 import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
@@ -39,6 +44,13 @@ class Mutant:
     old: str
     new: str
     tests: tuple[str, ...]
+    privacy: bool = False
+    audit: str | None = None
+
+    @property
+    def is_audited(self) -> bool:
+        """True if the audit of a release path must catch it."""
+        return self.tests == (self.audit,)
 
     def plant(self, root: Path) -> str:
         """Write the fault into a tree; return the original text of the file."""
@@ -85,7 +97,7 @@ def run(mutant: Mutant, tree: Path) -> Outcome:
     start, original = time.monotonic(), mutant.plant(tree)
     verdict, detail = "no tests", ""
     try:
-        for names in _WITHOUT_AND_WITH_SPARK:
+        for names in ("",) if mutant.is_audited else _WITHOUT_AND_WITH_SPARK:
             done = _pytest(mutant, tree, names)
             if done.returncode == _NO_TESTS:
                 continue
@@ -103,7 +115,8 @@ def run(mutant: Mutant, tree: Path) -> Outcome:
 
 def _pytest(mutant: Mutant, tree: Path, names: str) -> subprocess.CompletedProcess[str]:
     """Run the tests of a fault whose names match an expression."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not long", "-k", names, "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-k", names, "-p", "no:cacheprovider"]
+    command += [] if mutant.is_audited else ["-m", "not long"]
     command += ["-o", "faulthandler_timeout=0", "--hypothesis-profile=planted"]
     return subprocess.run(
         [*command, *mutant.tests],
@@ -134,19 +147,33 @@ def run_all(chosen: list[Mutant], workers: int) -> Iterator[Outcome]:
         yield from pool.map(work, chosen)
 
 
+def against_audit(mutant: Mutant) -> Mutant:
+    """Return a fault with its audit in place of its tests, if it has one."""
+    return mutant if mutant.audit is None else replace(mutant, tests=(mutant.audit,))
+
+
 def main() -> int:
     """Print one line per fault and a summary; return 1 unless all are caught."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="the stem of one file of tests/mutants/")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--privacy", action="store_true", help="only faults that break a guarantee, against audits")
     options = parser.parse_args()
     chosen, start = list(mutants(options.only)), time.monotonic()
-    caught = 0
+    if options.privacy:
+        chosen = [against_audit(mutant) for mutant in chosen if mutant.privacy]
+    found: list[Outcome] = []
     for outcome in run_all(chosen, options.workers):
-        caught += outcome.verdict == "caught"
-        print(f"{outcome.verdict:9} {outcome.seconds:6.1f} s  {outcome.mutant.name}: {outcome.detail}", flush=True)
-    print(f"{caught} of {len(chosen)} faults caught in {time.monotonic() - start:,.0f} s.")
-    return int(caught < len(chosen) or not chosen)
+        found.append(outcome)
+        catcher = "by an audit" if outcome.mutant.is_audited else "by tests"
+        who = f"{catcher:11} " if options.privacy else ""
+        line = f"{outcome.verdict:9} {who}{outcome.seconds:6.1f} s  {outcome.mutant.name}: {outcome.detail}"
+        print(line, flush=True)
+    caught = [outcome.mutant for outcome in found if outcome.verdict == "caught"]
+    by_audit = sum(mutant.is_audited for mutant in caught)
+    split = f" ({by_audit} by audits, {len(caught) - by_audit} by tests)" if options.privacy else ""
+    print(f"{len(caught)} of {len(chosen)} faults caught{split} in {time.monotonic() - start:,.0f} s.")
+    return int(len(caught) < len(chosen) or not chosen)
 
 
 if __name__ == "__main__":

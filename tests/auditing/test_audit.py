@@ -47,6 +47,28 @@ def test_half_of_the_noise_is_found() -> None:
     assert report.samples < 100_000  # it stopped early
 
 
+def test_no_union_of_rare_values_hides_a_violation() -> None:
+    draws = np.random.default_rng(1)
+
+    def release(value: int, runs: int) -> list[list[float]]:
+        """Return a likelihood ratio, whose ends occur often, and two numbers that occur once."""
+        noisy = draws.laplace([2 * value, 2 * (1 - value)], 2, (runs, 2))
+        ratio = (np.abs(noisy - [2, 0]) - np.abs(noisy - [0, 2])).sum(axis=1) / 2
+        return list(np.column_stack([ratio, noisy]).round(9).tolist())
+
+    report = tc.audit(release, 0, 1, samples=2400, confidence=SURE, batched=True, seed=1)
+    assert report.epsilon_lower > 0.7  # it was 0 with a union of 195 values
+
+
+def test_numbers_that_are_mostly_absent_are_searched() -> None:
+    draws = np.random.default_rng(1)
+
+    def release(_: int, runs: int) -> list[list[float]]:
+        return [[float(draws.integers(10**9))] if run > runs - 20 else [] for run in range(runs)]
+
+    assert not tc.audit(release, 0, 1, epsilon=1, samples=999, confidence=SURE, batched=True, seed=1).violates
+
+
 def test_a_sensitivity_that_is_half_of_the_truth_is_found() -> None:
     noise = rounded(1)
     report = tc.audit(lambda rows: noise(2 * len(rows)), [1], [1, 1], epsilon=1, confidence=SURE, seed=1)

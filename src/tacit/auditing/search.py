@@ -25,6 +25,9 @@ from tacit.auditing.sampling import ABSENT, PROJECTION, Table
 _Column: TypeAlias = Floats | list[str]
 _THRESHOLDS, _BINS, _TAIL, _MOST_VALUES = 200, 40, 24, 200
 _FEWEST = 3
+_FEWEST_IN_UNION = 12
+"""A union of rarer values would fit the search half alone: each of them is on one side by chance."""
+
 _TIE = 0.01
 
 
@@ -116,18 +119,25 @@ def _families(first: _Column, second: _Column) -> Iterator[_Family]:
 
 def _of_values(first: Sequence[Feature], second: Sequence[Feature]) -> Iterator[_Family]:
     """Yield single values, and the unions of the values whose likelihood ratio is highest, or lowest."""
-    counts = Counter(first), Counter(second)
-    common = [value for value, _ in (counts[0] + counts[1]).most_common(_MOST_VALUES) if value == value]  # noqa: PLR0124 - not NaN
+    counts = Counter(filter(_is_present, first)), Counter(filter(_is_present, second))
+    common = [value for value, _ in (counts[0] + counts[1]).most_common(_MOST_VALUES)]
+    if not common:
+        return
     a = np.array([counts[0][value] for value in common], dtype=np.int64)
     b = np.array([counts[1][value] for value in common], dtype=np.int64)
     yield (lambda name, place: Event(feature=name, values=(common[place],))), a, b
-    for order in _orders(a, b):
+    often = np.flatnonzero(a + b >= _FEWEST_IN_UNION)
+    for order in (often[places] for places in _orders(a[often], b[often])) if often.size else ():
         ranked = [common[place] for place in order]
         yield (
             (lambda name, place, ranked=ranked: Event(feature=name, values=tuple(ranked[: place + 1]))),  # type: ignore[misc]  # bound now
             np.cumsum(a[order]),
             np.cumsum(b[order]),
         )
+
+
+def _is_present(value: Feature) -> bool:
+    return value == value  # noqa: PLR0124 - NaN stands for an absent number
 
 
 def _of_thresholds(values: Floats, first: Floats, second: Floats, pooled: Floats) -> Iterator[_Family]:

@@ -28,10 +28,10 @@ def not_counted(plan: Plan) -> list[str]:
 
 
 def limits_note(plan: Plan) -> str | None:
-    """Return what limits and bounds leave out of an answer; None if each row is a unit, or if nothing is limited."""
-    unit = plan.unit
-    if unit is None or any(aggregate.ask.function == "bounds" for aggregate in plan.aggregates):
+    """Return what limits and bounds leave out of an answer; None if nothing is limited."""
+    if any(aggregate.ask.function == "bounds" for aggregate in plan.aggregates):
         return None  # bounds are found from all values of a unit, which weigh 1 together
+    unit = plan.unit
     limits, clipped = [] if plan.table.unit is None else _limits(plan), _clipped(plan)
     each = [f"Each {unit} counts {listed(limits)}"] if limits else []
     nouns = [*([_counted(plan)] if limits else []), *(["amounts"] if clipped else [])]
