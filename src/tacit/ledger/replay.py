@@ -108,7 +108,7 @@ def _next_head(head: Head | None, number: int, record: Record, tables: MemoryTab
 
 
 def stored(ledger: Ledger) -> SqlLedger:
-    """Return a ledger with its records, or raise InvalidError for one in memory, which has none."""
+    """Return a ledger with its records, or raise InvalidError for a ledger in memory."""
     from tacit.ledger.sql_ledger import SqlLedger  # noqa: PLC0415 - only where a ledger is there, it was imported
 
     if not isinstance(ledger, SqlLedger):
