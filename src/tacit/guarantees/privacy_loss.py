@@ -131,6 +131,8 @@ class PrivacyLoss(ShownAsFields):
     def _moment(self, number: int, *, central: bool) -> Decimal:
         laws = self._laws()
         self._check_moments(laws, number)
+        if central and number % 2 and all(isinstance(law, (GaussianLaw, DiscreteGaussianLaw)) for law, _ in laws):
+            return Decimal(0)  # these laws are symmetric around their means
 
         def at(digits: int) -> Decimal:
             with working(digits):
