@@ -175,7 +175,7 @@ class DiscreteGaussian(LatticeLaw):
         return float(2 * (k * k * self.mass(k)).sum())
 
     @cached_property
-    def std(self) -> float:  # type: ignore[override]  # computed once
+    def std(self) -> float:
         """√(Σk²·f(k)/Z); with e^(-1/4τ), the root of f(1), as a factor."""
         if self._tau >= 16:  # noqa: PLR2004 - as for the variance
             return self._sigma
