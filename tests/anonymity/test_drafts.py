@@ -79,6 +79,7 @@ def test_rare_values_are_pooled() -> None:
         ("two rows", [["a", "x", "*"], ["a", "x", "*"]]),
         ("different lengths", [["a", "x", "*"], ["b", "*"]]),
         ("not nested", [["a", "x", "p", "*"], ["b", "x", "q", "*"]]),
+        ("rows without labels", [[], []]),
     ],
 )
 def test_hierarchies_with_cycles_gaps_or_duplicates_are_refused(problem: str, rows: list[list[str]]) -> None:

@@ -78,7 +78,7 @@ def test_a_repetition_belongs_to_the_part_before_it() -> None:
         (["epsilon=1", "x99999999999"], "PARTS must be"),
         (["lapace:epsilon=1"], "Did you mean 'laplace'?"),
         (["laplace:epsilonn=1"], "Did you mean 'epsilon'?"),
-        (["laplace:epsilon=1,epsilon=2"], "occurs twice"),
+        (["laplace:epsilon=1,epsilon=2"], "occurs twice. Remove one of them."),
         (["gaussian:sigma=2"], "Write gaussian:sigma=2,sensitivity=1"),
         (["laplace"], "PARTS must be"),
         (["laplace:0.1"], "The number in 'laplace:0.1' has no name. Write laplace:epsilon=0.1."),

@@ -297,6 +297,31 @@ def test_tiny_losses_keep_their_digits(size: float) -> None:
     assert near(loss.variance / size**2, 1)
 
 
+def test_moments_far_below_the_losses_do_not_cancel_to_zero() -> None:
+    """With q = 1/(1+e^ε) the loss is ε - 2εJ, and J is 1 with probability q and else 0."""
+    with mp.workdps(2000):
+        size = mp.mpf(700)
+        q = 1 / (1 + mp.exp(size))
+        exact = [(-2 * size) ** n * (q * (1 - q) ** n + (1 - q) * (-q) ** n) for n in (2, 3, 7)]
+        width = 2 * size * mp.sqrt(q * (1 - q))
+    loss = tc.RandomizedResponse(epsilon=700).loss
+    assert [loss.moment(n, central=True) for n in (2, 3, 7)] == [float(each) for each in exact]
+    assert loss.variance == float(exact[0])
+    assert isclose(loss.std, float(width), rel_tol=1e-15)
+    assert isclose(tc.RandomizedResponse(epsilon=1e-130).loss.mean, 5e-261, rel_tol=1e-15)
+    with mp.workdps(2000):
+        tiny = 2000 * mp.exp(-500)  # the variance, about 4e6·e^-1000, is below the floats
+    assert isclose(tc.compose([tc.PureDP(epsilon=1000)]).loss.std, float(tiny), rel_tol=1e-15)
+
+
+@pytest.mark.parametrize("epsilon", [1e19, 1e300])
+def test_delta_at_an_epsilon_whose_exponential_is_beyond_the_decimals(epsilon: float) -> None:
+    assert tc.Laplace(sensitivity=2, epsilon=1).loss.delta(epsilon=epsilon) == Bounds(0, 0)
+    assert tc.compose([tc.PureDP(epsilon=1)]).loss.delta(epsilon=epsilon) == Bounds(0, 0)
+    delta = tc.compose([tc.ApproxDP(epsilon=1, delta=0.25)]).loss.delta(epsilon=epsilon)
+    assert delta.lower <= 0.25 <= delta.upper <= 0.25 * (1 + 1e-15)
+
+
 # at an output
 
 

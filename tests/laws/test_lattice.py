@@ -58,6 +58,7 @@ def test_the_laplace_law_has_twelve_digits(scale: Fraction) -> None:
         at = mpf(float(k))
         check_law(law, k, MP.tanh(decay / 2) * MP.exp(-decay * at), MP.exp(-decay * (at + 1)) / (1 + ratio))
     check(law.variance, 2 * ratio / (1 - ratio) ** 2)
+    check(law.std, MP.sqrt(2 * ratio) / (1 - ratio))
 
 
 def gaussian_tail(variance: Fraction, start: float) -> Any:  # noqa: ANN401 - mpmath is not typed
@@ -91,8 +92,18 @@ def test_the_gaussian_law_has_twelve_digits(variance: Fraction) -> None:
     if variance < 50:
         squares = MP.fsum(MP.mpf(j) ** 2 * MP.exp(-(MP.mpf(j) ** 2) / (2 * tau)) for j in range(1, 400))
         check(law.variance, 2 * squares / total)
+        check(law.std, MP.sqrt(2 * squares / total))
     else:
         check(law.variance, tau)
+        check(law.std, MP.sqrt(tau))
+
+
+@pytest.mark.parametrize("size", [Fraction(1, 700), Fraction(1, 1000), Fraction(1, 1300)])
+def test_a_standard_deviation_is_not_0_where_the_variance_is(size: Fraction) -> None:
+    r = MP.exp(-1 / mpf(size))
+    check(DiscreteLaplace(size).std, MP.sqrt(2 * r) / (1 - r))
+    total = 1 + 2 * r  # f(2) is r⁴, with τ = size/2
+    check(DiscreteGaussian(size / 2).std, MP.sqrt(2 * r / total))
 
 
 def test_the_two_ways_to_a_gaussian_tail_agree_where_they_meet() -> None:

@@ -73,6 +73,8 @@ class Hierarchy(ShownAsLines):
         if not self.rows or len(widths) != 1:
             problem = "has rows of different lengths" if self.rows else "has no rows"
             raise hierarchy_error(self.column, f"{problem}.", "Give one row for each value, all of one length.")
+        if widths == {0}:
+            raise hierarchy_error(self.column, "has rows without labels.", "Start each row with the value.")
         if len(self.rows[0]) > TALLEST:
             raise hierarchy_error(self.column, f"has {len(self.rows[0]):,} levels; at most {TALLEST:,} are supported.")
         raw = [row[0] for row in self.rows]

@@ -110,6 +110,7 @@ def _values(text: str, word: str) -> dict[str, Any]:
         if key not in _NAMES or key in values:
             problem = "occurs twice" if key in values else "is not a parameter"
             hint = suggestion(key, _NAMES) or f"The parameters are {', '.join(_NAMES)}."
+            hint = "Remove one of them." if key in values else hint
             raise InvalidError(f"{show_name(name)} in {show_name(word)} {problem}.", argument="PARTS", hint=hint)
         values[key] = parameter(number, name)
     return values

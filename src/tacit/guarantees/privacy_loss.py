@@ -63,6 +63,8 @@ LossAt = Callable[[object, object, object], float]
 _MOST = 40
 _DIGITS = (60, 120, 240, 480, 960, 1920, 3840)
 _AGREE = Decimal("1e-25")
+_ZERO_DIGITS = 960
+"""With fewer digits, a moment of 1e-298 can cancel to 0: the loss of randomized response at ε = 700 has such ones."""
 _SLACK = Decimal("1e-40")
 _LEAST = 320
 """Numbers below 1e-320 are rounded down to 0."""
@@ -120,15 +122,21 @@ class PrivacyLoss(ShownAsFields):
     @property
     def std(self) -> float:
         """The standard deviation of L."""
-        return sqrt(self.variance)
+        with working():
+            return float(self._moment(2, central=True).sqrt())
 
     def moment(self, order: int, *, central: bool = False) -> float:
         """Return E[Lⁿ], or with `central` E[(L - E[L])ⁿ], for an order n from 1 to 40."""
         number = whole(order)
         if number is None or not 1 <= number <= _MOST:
             raise bad_value("order", order, f"a whole number from 1 to {_MOST}")
+        return float(self._moment(number, central=central))
+
+    def _moment(self, number: int, *, central: bool) -> Decimal:
         laws = self._laws()
         self._check_moments(laws, number)
+        if central and number % 2 and all(isinstance(law, (GaussianLaw, DiscreteGaussianLaw)) for law, _ in laws):
+            return Decimal(0)  # these laws are symmetric around their means
 
         def at(digits: int) -> Decimal:
             with working(digits):
@@ -139,8 +147,8 @@ class PrivacyLoss(ShownAsFields):
         for digits in _DIGITS[1:]:
             before, last = last, at(digits)
             with working():
-                if abs(last - before) <= _AGREE * abs(last):
-                    return float(last)
+                if abs(last - before) <= _AGREE * abs(last) and (last or digits >= _ZERO_DIGITS):
+                    return last
         raise InvalidError("The moments of these losses cancel too many digits.", argument="order")
 
     def _laws(self) -> list[tuple[LossLaw, int]]:
@@ -197,8 +205,8 @@ class PrivacyLoss(ShownAsFields):
             return DELTAS["tight"](self.parts, size, float(nonnegative(width, "width")))
         if _vanishes(single, tails):
             return _VANISHING
-        with working():
-            value = tails[0] - as_decimal(size).exp() * tails[1]
+        with working():  # e^ε may be infinite, and then Q[L > ε] is 0
+            value = tails[0] - (as_decimal(size).exp() * tails[1] if tails[1] else 0)
         return _enclosed(value, tails[0])
 
     def at(self, output: object, *, on: object, against: object) -> float:

@@ -39,6 +39,11 @@ class LatticeLaw(ABC):
 
     variance: float
 
+    @property
+    @abstractmethod
+    def std(self) -> float:
+        """The standard deviation; not from the variance, which may be too small for a float."""
+
     @abstractmethod
     def exponent(self, k: Floats) -> Floats:
         """Return ln(Pr[K = k]/Pr[K = 0])."""
@@ -113,6 +118,11 @@ class DiscreteLaplace(LatticeLaw):
         return 2 * exp(-self._decay) / expm1(-self._decay) ** 2
 
     @property
+    def std(self) -> float:
+        """√(2r)/(1-r)."""
+        return sqrt(2) * exp(-self._decay / 2) / -expm1(-self._decay)
+
+    @property
     def _peak(self) -> float:
         return tanh(self._decay / 2)
 
@@ -163,6 +173,16 @@ class DiscreteGaussian(LatticeLaw):
             return self._tau
         k = np.arange(1.0, 200.0)
         return float(2 * (k * k * self.mass(k)).sum())
+
+    @cached_property
+    def std(self) -> float:
+        """√(Σk²·f(k)/Z); with e^(-1/4τ), the root of f(1), as a factor."""
+        if self._tau >= 16:  # noqa: PLR2004 - as for the variance
+            return self._sigma
+        k = np.arange(1.0, 200.0)
+        with np.errstate(under="ignore"):
+            squares = k * k * np.exp((1 - k * k) / (2 * self._tau))
+        return sqrt(2 * float(squares.sum()) / self._total) * exp(-1 / (4 * self._tau))
 
     @property
     def _peak(self) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from math import exp, floor, isfinite, log1p, nan, sqrt
+from math import exp, floor, isfinite, log1p, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -178,7 +178,7 @@ class Additive(Frozen, ABC):
     @property
     def std(self) -> float:
         """The standard deviation of the noise of one output."""
-        return sqrt(self._law.variance) * self.granularity
+        return self._law.std * self.granularity
 
     def ratio(self, z: npt.ArrayLike, *, value: Number, neighbour: Number) -> float | Floats:
         """Return Pr[release(value) = z]/Pr[release(neighbour) = z], the likelihood ratio of the output z.
