@@ -74,8 +74,9 @@ def audit(path: Path) -> AuditReport:
 def check(path: Path, record: Record) -> None:
     """Fail if a lower bound is above the claim; record the bound for the table at the end."""
     report = audit(path)
-    row = {"path": path.name, "claim": path.epsilon, "delta": path.delta, "bound": report.epsilon_lower}
-    record("audit", {**row, "runs": report.samples // report.pairs, "pairs": report.pairs})
+    numbers = {"claim": path.epsilon, "delta": path.delta, "bound": report.epsilon_lower}
+    row = {name: float(value) for name, value in numbers.items()}  # parallel processes send no other kind of number
+    record("audit", {"path": path.name, **row, "runs": report.samples // report.pairs, "pairs": report.pairs})
     assert report.epsilon_lower <= path.epsilon, f"{path.name}\n{report}"
 
 
