@@ -83,7 +83,7 @@ def _adds(measure: Fields) -> list[int]:
     """Return what a row adds at its low and its high bound, and without a value if that counts."""
     ends, (low, high), without = measure.pair("row_adds"), measure.pair("bounds_in_steps"), "row_without_a_value_adds"
     fits = low <= high and measure.whole("fraction_bits") <= _MOST_BITS
-    fits = fits and (abs(ends[1] - ends[0]) == high - low or ends == (0, 0))
+    fits = fits and (abs(ends[1] - ends[0]) == high - low or (ends == (0, 0) and 0 in measure.some("product_of")))
     measure.expect(fits, "the bounds do not fit what a row adds")
     return [*ends, *([measure.whole(without)] if without in measure else [])]
 
@@ -98,13 +98,18 @@ def _row(bundle: Fields, measures: Sequence[Fields]) -> int:
     ends = [_adds(measure) for measure in measures]
     sizes = [max(map(abs, each)) << shift for each, shift in zip(ends, bits, strict=True)]
     if bundle.value.get("a_row_adds_to") == "one measure":
+        bundle.expect(not any("product_of" in measure for measure in measures), "a row adds to each of its products")
         return max(sizes)
     best, steps = sum(sizes), bundle.inner("steps_from_the_low_bound")
     for number in range(2, len(measures) + 1):
         if steps.value and all("product_of" in each for each in measures[:number]) and len(set(bits[:number])) == 1:
             sums = {sum(_value(m, steps, {"x": i % 4, "y": i // 4}) for m in measures[:number]) for i in range(16)}
             without = sum(sum(map(abs, each[2:])) for each in ends[:number])
-            if len(sums) == 1 and max(sizes[:number]) <= max(sums) << bits[0]:
+            fit = min(min(each[:2]) for each in ends[:number]) >= 0
+            fit = fit and all(
+                max(each[:2]) <= _most(m, steps) for m, each in zip(measures[:number], ends, strict=False)
+            )
+            if len(sums) == 1 and fit and max(sizes[:number]) <= max(sums) << bits[0]:
                 constant = max(*sums, without) << bits[0]
                 best = min(best, constant + sum(sizes[number:]))
     return best
@@ -120,6 +125,13 @@ def _value(measure: Fields, steps: Fields, point: dict[str, int]) -> int:
     known = len(factors) <= 3 and all(isinstance(each, str) and each in values for each in factors)  # noqa: PLR2004
     measure.expect(known and all(w >= 0 and w.denominator == 1 for w in wholes), "product_of has an unknown factor")
     return prod(values[factor] for factor in factors) * int(prod(wholes))
+
+
+def _most(measure: Fields, steps: Fields) -> int:
+    """Return the product of the largest value of each factor; `_value` has checked that they are known."""
+    return prod(
+        int(each) if isinstance(each, Fraction) else steps.whole(each[-1]) for each in measure.value["product_of"]
+    )
 
 
 def _contribution(bundle: Fields, measures: Sequence[Fields], limits: Limits) -> tuple[int, int]:
@@ -153,7 +165,8 @@ def _combined(form: Fields, measures: Sequence[Fields], limits: Limits) -> int:
     if (what, len(measures)) == ("Σd", 2):
         return max(1, -(-((max(ends[1]) - min(ends[1])) << bits[1]) // step))
     form.expect((what, len(measures)) == ("n·Σde - Σd·Σe", 4) and limits.one_row, "the integer is not known")
-    return max(1, -(-(form.whole("rows") - 1) * max(ends[1]) * max(ends[2]) // step))
+    wide = (max(ends[1]) - min(ends[1])) * (max(ends[2]) - min(ends[2]))
+    return max(1, -(-(form.whole("rows") - 1) * wide // step))
 
 
 def marginal_cost(noise: Fields, *, change: bool) -> Fraction:

@@ -114,9 +114,13 @@ def _by_comparison(vectors: Sequence[Vector], epsilon: Fraction, enough: Fractio
 
 
 def end_probability(k: int, epsilon: Fraction) -> Fraction:
-    """Return a number above r^k·(1-r)/(1+r-2r^(k+1)), r = e^(-ε): that noise cut off at ±k is k; 1 for k = 0."""
+    """Return a number above r^k·(1-r)/(1+r-2r^(k+1)), r = e^(-ε): that noise cut off at ±k is k; 1 for k = 0.
+
+    It is also 1 if the bounds of r^(k+1) do not show that the denominator is above 0.
+    """
     low, end, beyond = exp(-epsilon)[0], exp(-epsilon * k)[1], exp(-epsilon * (k + 1))[1]
-    return min(Fraction(1), end * (1 - low) / (1 + low - 2 * beyond)) if k else Fraction(1)
+    rest = 1 + low - 2 * beyond
+    return min(Fraction(1), end * (1 - low) / rest) if k and rest > 0 else Fraction(1)
 
 
 class _Law(NamedTuple):
