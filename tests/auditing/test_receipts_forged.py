@@ -44,12 +44,12 @@ def with_noise(part: Receipt, l1: int, scale: int) -> str:
     return str(part["event"])
 
 
-def one_cell(tuples: Receipt) -> Receipt:
-    """Two listed towns as one cell, so that the noise is for one group a unit."""
+def one_cell(tuples: Receipt, cells: int = 1) -> Receipt:
+    """Two listed towns as one cell or none, so that the noise is for one group a unit."""
     receipt = copy("count")
     (part,), privacy = receipt["mechanisms"], receipt["privacy"]
     most = part["reach_in_one_group"]
-    privacy.update(public_tuples=[tuples], cells=1, groups_a_unit_can_reach=1)
+    privacy.update(public_tuples=[tuples], cells=cells, groups_a_unit_can_reach=1)
     privacy["charged"] = [with_noise(part, most, 2 * most)]
     return receipt
 
@@ -172,9 +172,18 @@ def marginals_with_two_scales() -> Receipt:
     return receipt
 
 
+def another_choice() -> Receipt:
+    """A draw of the reach under another name, which nothing is charged for."""
+    receipt = copy("automatic reach")
+    receipt["limits_chosen"]["reach_drawn"] = receipt["limits_chosen"].pop("reach")
+    receipt["privacy"]["charged"] = receipt["privacy"]["charged"][1:]
+    receipt["privacy"]["promise"] = {"epsilon": 0.45}
+    return receipt
+
+
 FORGED: dict[str, Callable[[], Receipt]] = {
-    "a tuple of keys of which one is not a key": lambda: one_cell({"keys": ["town", "other"], "values": []}),
-    "a tuple of no keys": lambda: one_cell({"keys": [], "values": [[]]}),
+    "a tuple of a key and another name": lambda: one_cell({"keys": ["town", "other"], "values": []}),
+    "a tuple of no keys": lambda: one_cell({"keys": [], "values": []}, 0),
     "a tuple of one key with one of its values": lambda: one_cell({"keys": ["town"], "values": [["a"]]}),
     "half of a sum": half_of_a_sum,
     "Gaussian histogram": gaussian_histogram,
@@ -190,6 +199,7 @@ FORGED: dict[str, Callable[[], Receipt]] = {
     "exact average": exact_average,
     "variance of centred values": variance_of_centred_values,
     "variance without a public size": variance_without_a_public_size,
+    "a choice without its name": another_choice,
     "marginals with two scales": marginals_with_two_scales,
 }
 
@@ -204,7 +214,7 @@ def test_a_receipt_in_a_receipt_is_not_read() -> None:
         verify_receipt(receipt_in_a_receipt())
 
 
-def test_measures_of_which_a_row_adds_to_one_are_listed_as_not_checked() -> None:
+def test_one_of_several_measures_is_listed_as_not_checked() -> None:
     receipt = copy("several")
     part = receipt["mechanisms"][0]
     part["a_row_adds_to"] = "one measure"
@@ -225,6 +235,17 @@ def test_the_end_of_truncated_noise_is_never_below_the_truth(power: int, k: int)
         truth = r**k * (1 - r) / (1 + r - 2 * r ** (k + 1))
         found = losses.end_probability(k, Fraction(1, 10**power))
         assert truth <= mpmath.mpf(found.numerator) / found.denominator <= 1
+
+
+def test_that_the_question_is_not_read_is_listed() -> None:
+    """A mechanism that is left out, with its charge and its error, cannot be seen: the SQL text names it alone."""
+    receipt = copy("several")
+    part = receipt["mechanisms"][0]
+    receipt["privacy"].update(charged=[part["event"]], promise={"epsilon": 0.5})
+    receipt.update(mechanisms=[{**part, "share": "1"}], accuracy={"error": {}})
+    check = verify_receipt(receipt)
+    assert check.holds
+    assert "that the question needs no other noise: its SQL text is not read" in check.unchecked
 
 
 def test_found_groups_in_a_declared_plan_hold() -> None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tacit.auditing.receipt_fields import Fields
 
-_MOST_BITS, _MOST_TERMS = 4096, 1 << 16
+_MOST_BITS, _MOST_TERMS, _MOST_PRODUCTS = 4096, 1 << 16, 16
 
 
 class Limits(NamedTuple):
@@ -101,7 +101,7 @@ def _row(bundle: Fields, measures: Sequence[Fields]) -> int:
         bundle.expect(not any("product_of" in measure for measure in measures), "a row adds to each of its products")
         return max(sizes)
     best, steps = sum(sizes), bundle.inner("steps_from_the_low_bound")
-    for number in range(2, len(measures) + 1):
+    for number in range(2, min(len(measures), _MOST_PRODUCTS) + 1):
         if steps.value and all("product_of" in each for each in measures[:number]) and len(set(bits[:number])) == 1:
             sums = {sum(_value(m, steps, {"x": i % 4, "y": i // 4}) for m in measures[:number]) for i in range(16)}
             without = sum(sum(map(abs, each[2:])) for each in ends[:number])

@@ -169,6 +169,7 @@ class _Check:
         record.expect(proved, f"the noise has no proof of δ = {float(slack):.4g} at ε = {float(left):.4g}")
         self.checked.append("the sensitivities follow from the limits, and the noise fits the charge")
         self.unchecked.append("the errors under `accuracy`, which are not about privacy")
+        self.unchecked.append("that the question needs no other noise: its SQL text is not read")
         if any("a_row_adds_to" in part for part in parts):
             self.unchecked.append("that a row adds to one measure only: the conditions of the measures are not read")
         if "declared_plan" in record:
@@ -211,7 +212,11 @@ class _Check:
     def chosen(self, record: Fields, privacy: Fields) -> Fraction:
         """Return the cost of the limits that were chosen before the answer."""
         chosen, cost = record.inner("limits_chosen"), Fraction(0)
-        record.expect(bool(chosen.value) == ("spent_on_limits" in privacy), "the choice of limits is not complete")
+        whole = ("reach" in chosen) == ("event" in chosen) and bool(chosen.value) == (
+            "reach" in chosen or "bounds" in chosen
+        )
+        whole = whole and bool(chosen.value) == ("spent_on_limits" in privacy)
+        record.expect(whole, "the choice of limits is not complete")
         if "reach" in chosen:
             event = chosen.event("event")
             chosen.expect(chosen.whole("reach", 1) == privacy.optional("reach"), "it is not the reach of the query")
