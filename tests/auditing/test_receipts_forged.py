@@ -237,6 +237,22 @@ def test_the_end_of_truncated_noise_is_never_below_the_truth(power: int, k: int)
         assert truth <= mpmath.mpf(found.numerator) / found.denominator <= 1
 
 
+def test_a_plan_of_a_trillion_draws_takes_no_memory() -> None:
+    receipt = declared(30, [pure("1/50")] * 10_000)
+    receipt["declared_plan"]["parts"][0]["queries"] = 10**6
+    assert "too many queries" in verify_receipt(receipt).problems[0]
+
+
+def test_wide_gaussian_noise_in_a_declared_plan_is_listed_as_not_checked() -> None:
+    """Its law would have 10^17 atoms."""
+    receipt = copy("declared")
+    noise = event("DiscreteGaussianNoise", l2_squared=10**28, variance=str(10**32), coordinates=1)
+    receipt["declared_plan"]["parts"].append({"queries": 1, "charged": [approx("1/5", "1/1000000")], "noise": [noise]})
+    receipt["declared_plan"]["questions"] += 1
+    check = verify_receipt(receipt)
+    assert any("not the privacy-loss law of DiscreteGaussianNoise" in line for line in check.unchecked)
+
+
 def test_that_the_question_is_not_read_is_listed() -> None:
     """A mechanism that is left out, with its charge and its error, cannot be seen: the SQL text names it alone."""
     receipt = copy("several")

@@ -183,7 +183,7 @@ def _law(event: run.Event, step: Fraction) -> _Law:
     match event:
         case run.DiscreteLaplaceNoise():
             atoms = _laplace_atoms(event.scale, ceil(event.l1))
-        case run.DiscreteGaussianNoise(coordinates=1):
+        case run.DiscreteGaussianNoise(coordinates=1) if event.variance < _BLOCKS**2:
             atoms, infinite = _gaussian_atoms(event.variance, isqrt(event.l2_squared)), Fraction(1, 2**180)
         case run.PureRelease() | run.RandomizedBit() | run.ApproxRelease():
             epsilon, infinite = cost_of(event, in_rho=False)  # randomized response is the worst of all

@@ -120,8 +120,8 @@ class _Check:
             paid = self.total(events)
         except losses.UnpricedError as error:
             self.unchecked.append(str(error))
-            known = self.total([each for each in events if not isinstance(each, run.PoissonSampled)])
-            record.expect(known[0] <= most[0] and known[1] <= most[1], "the other events cost more than the promise")
+            rest = self.total([each for each in events if not isinstance(each, run.PoissonSampled)])
+            record.expect(rest[0] <= most[0] and rest[1] <= most[1], "the other events cost more than the promise")
             return most
         for symbol, cost, limit in zip("ρδ" if self.in_rho else "εδ", paid, most, strict=True):
             sizes = f"{symbol} = {float(cost):.10g}, but the promise is {symbol} = {float(limit):.10g}"
@@ -307,7 +307,8 @@ class _Check:
         for part in plan.each("parts"):
             key = tuple(part.events("charged")), tuple(part.events("noise"))
             queries[key] += part.whole("queries", 1)
-            plan.expect(queries.total() <= _MOST_QUERIES, "it has too many queries")
+            most_noise = len(noise) + len(key[1]) * part.whole("queries", 1)
+            plan.expect(max(queries.total(), most_noise) <= _MOST_QUERIES, "it has too many queries")
             noise += [*key[1]] * part.whole("queries", 1)
         costs = [(self.total(events), number) for (events, _), number in queries.items()]
         loss, delta = (sum(cost[k] * number for cost, number in costs) for k in (0, 1))
@@ -357,7 +358,8 @@ class _Check:
             if found not in rest:
                 return False
             rest.remove(found)
-            left = tuple(a - b for a, b in zip(left, self.total([found]), strict=True))
+            cost = self.total([found])
+            left = left[0] - cost[0], left[1] - cost[1]
             if Counter(rest) == Counter(noise):
                 return True
         return len(rest) == 1 and isinstance(rest[0], _GUARANTEES) and all(map(ge, self.total(rest), left))
