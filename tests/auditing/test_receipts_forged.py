@@ -11,7 +11,7 @@ import mpmath
 import pytest
 
 import tacit as tc
-from receipt_examples import examples
+from receipt_examples import APPROX, BOX, examples, people
 from tacit.auditing import receipt_losses as losses
 from tacit.auditing.receipts import verify_receipt
 
@@ -243,8 +243,28 @@ def test_a_plan_of_a_trillion_draws_takes_no_memory() -> None:
     assert "too many queries" in verify_receipt(receipt).problems[0]
 
 
-def test_wide_gaussian_noise_in_a_declared_plan_is_listed_as_not_checked() -> None:
-    """Its law would have 10^17 atoms."""
+def gaussian_plan() -> Receipt:
+    """Five queries with Gaussian noise of a variance of about 10^16, which are charged as one."""
+    plans = people(APPROX, **BOX)
+    text = "SELECT sum(age), sum(age + 1), sum(age + 2), sum(age + 3), sum(age + 4) FROM data"
+    answers = tc.declare([plans.plan(text, epsilon=1, delta=1e-3)] * 5).ask()
+    return json.loads(json.dumps(answers[0].receipt))  # type: ignore[no-any-return]  # a receipt is an object
+
+
+def test_a_plan_of_gaussian_noise_is_checked_by_the_bound_of_vectors() -> None:
+    """Its privacy-loss law would have 10^9 atoms."""
+    receipt = gaussian_plan()
+    part, plan = receipt["declared_plan"]["parts"][0], receipt["declared_plan"]
+    assert all("DiscreteGaussianNoise" in text for text in part["noise"])
+    check = verify_receipt(receipt)
+    assert check.holds
+    assert "the charge covers the composition of the queries" in check.checked
+    charged = json.loads(plan["charged"][0])
+    plan["charged"] = [approx(str(Fraction(charged["epsilon"]) * Fraction(98, 100)), charged["delta"])]
+    assert "less than the composition of the queries" in verify_receipt(receipt).problems[0]
+
+
+def test_wide_gaussian_noise_among_other_noise_is_listed_as_not_checked() -> None:
     receipt = copy("declared")
     noise = event("DiscreteGaussianNoise", l2_squared=10**28, variance=str(10**32), coordinates=1)
     receipt["declared_plan"]["parts"].append({"queries": 1, "charged": [approx("1/5", "1/1000000")], "noise": [noise]})

@@ -90,6 +90,16 @@ def noise_delta(vectors: tuple[Vector, ...], epsilon: Fraction, enough: Fraction
     return least
 
 
+def joint_delta(events: tuple[run.Event, ...], epsilon: Fraction, enough: Fraction) -> Fraction:
+    """Return a number above δ(ε) of independent events; if all are Gaussian noise, that of `noise_delta`."""
+    noise = [each for each in events if isinstance(each, run.DiscreteGaussianNoise)]
+    if not noise or len(noise) < len(events):
+        return composed_delta(events, epsilon)
+    return noise_delta(
+        tuple(Vector(each.variance, each.l2_squared, each.coordinates) for each in noise), epsilon, enough
+    )
+
+
 def _by_comparison(vectors: Sequence[Vector], epsilon: Fraction, enough: Fraction) -> Fraction:
     """Return the bound by rounded continuous noise; `guarantees.gaussian_law` has its statement and proof.
 

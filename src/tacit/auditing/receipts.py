@@ -159,8 +159,7 @@ class _Check:
         size = record.inner("public_size")
         exact = set(map(str, size.get("exact", list))) if size.value else set()
         size.expect(all(name.startswith("count(") for name in exact), "only a count can be exact")
-        named |= exact
-        missing = set(record.inner("accuracy").inner("error").value) - named
+        missing = set(record.inner("accuracy").inner("error").value) - named - exact
         shares = sum(part.number("share") for part in noisy)
         whole = shares == (Fraction(2, 5) if limits.cells is None else 1) if noisy else parts or not left
         record.expect("accuracy" in record and whole and not missing, "a mechanism is missing")
@@ -328,8 +327,8 @@ class _Check:
     def composition(self, plan: Fields, noise: Sequence[run.Event], most: losses.Cost, what: str) -> None:
         """Check that independent noise costs at most (ε, δ), or 0.25 % more of ε, which `unchecked` then states."""
         try:
-            if losses.composed_delta(tuple(noise), most[0]) > most[1]:
-                near = losses.composed_delta(tuple(noise), most[0] * _NEAR) <= most[1]
+            if losses.joint_delta(tuple(noise), *most) > most[1]:
+                near = losses.joint_delta(tuple(noise), most[0] * _NEAR, most[1]) <= most[1]
                 plan.expect(near, f"the charge is less than {what} costs")
                 self.unchecked.append("the last 0.25 % of ε of the composition, which is the accuracy of this check")
             self.checked.append(f"the charge covers {what}")
@@ -351,7 +350,7 @@ class _Check:
         return None
 
     def stand(self, events: Sequence[run.Event], record: Fields, charged: _Events, noise: _Events) -> bool:
-        """Return whether events stand for a release with a draw: one guarantee, or the selection and what follows."""
+        """Return whether events stand for a release with a draw: one guarantee, or the selection and its noise."""
         left, rest = self.total(charged), list(events)
         if "limits_chosen" not in record:
             found = record.inner("privacy").inner("groups").event("event")
