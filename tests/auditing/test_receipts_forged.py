@@ -93,6 +93,26 @@ def a_row_that_adds_nothing() -> Receipt:
     return receipt
 
 
+def sum_of_centred_values() -> Receipt:
+    """Rows that add from -3.5 to 3.5 for values from -2 to 5, with noise for 3.5 in place of 5."""
+    receipt = copy("sum, change one")
+    (part,), (low, high) = receipt["mechanisms"], receipt["mechanisms"][0]["measures"][0]["bounds_in_steps"]
+    part["measures"][0]["row_adds"] = [(low - high) // 2, (high - low) // 2]
+    most = (high - low) * 3 << part["measures"][0]["fraction_bits"]
+    receipt["privacy"]["charged"] = [with_noise(part, most, 2 * most)]
+    part["sensitivity_l1"] = most
+    return receipt
+
+
+def rows_that_count_as_nothing() -> Receipt:
+    receipt = copy("count")
+    (part,) = receipt["mechanisms"]
+    part["measures"][0].update(bounds_in_steps=[0, 0], row_adds=[0, 0])
+    receipt["privacy"]["charged"] = [with_noise(part, 2, 4)]
+    part["event"] = receipt["privacy"]["charged"][0] = laplace(2, 4, 2)
+    return receipt
+
+
 def declared(epsilon: float, noise: list[str]) -> Receipt:
     """Forty queries with found groups, at a δ of 1e-9 in place of forty times 1e-3, and with other noise."""
     receipt = copy("found groups")
@@ -189,6 +209,8 @@ FORGED: dict[str, Callable[[], Receipt]] = {
     "Gaussian histogram": gaussian_histogram,
     "products that are too small": products_that_are_too_small,
     "a row that adds nothing": a_row_that_adds_nothing,
+    "sum of centred values": sum_of_centred_values,
+    "rows that count as nothing": rows_that_count_as_nothing,
     "declared: noise without δ": lambda: declared(81, [pure("201/100")]),
     "declared: many small parts": lambda: declared(30, [pure("1/50")] * 101),
     "declared: no selection": lambda: declared(40, [copy("found groups")["mechanisms"][1]["event"]]),
@@ -221,6 +243,7 @@ def test_one_of_several_measures_is_listed_as_not_checked() -> None:
     assert "a row adds to each of its products" in verify_receipt(receipt).problems[0]
     for measure in part["measures"]:
         del measure["product_of"]
+        measure["row_adds"] = measure["bounds_in_steps"]
     check = verify_receipt(receipt)
     assert check.holds
     assert any(line.startswith("that a row adds to one measure only") for line in check.unchecked)

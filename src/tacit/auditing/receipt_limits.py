@@ -79,11 +79,17 @@ def moved_by(bundle: Fields, limits: Limits, *, halves: bool = False) -> Moved:
     return Moved(l1, square, cell, total, places, integers)
 
 
-def _adds(measure: Fields) -> list[int]:
-    """Return what a row adds at its low and its high bound, and without a value if that counts."""
+def _adds(measure: Fields, *, moved: bool = False) -> list[int]:
+    """Return what a row adds at its low and its high bound, and without a value if that counts.
+
+    These are the bounds, or 1 for a count; a product starts at 0, and with `moved` the zero of values may be anywhere.
+    """
     ends, (low, high), without = measure.pair("row_adds"), measure.pair("bounds_in_steps"), "row_without_a_value_adds"
     fits = low <= high and measure.whole("fraction_bits") <= _MOST_BITS
-    fits = fits and (abs(ends[1] - ends[0]) == high - low or (ends == (0, 0) and 0 in measure.some("product_of")))
+    none = ends == (0, 0) and 0 in measure.some("product_of")
+    starts = ends == (low, high) or moved or ("product_of" in measure and min(ends) == 0)
+    counts = measure.get("of", str) == "row" or ends == (1, 1)
+    fits = fits and starts and counts and (abs(ends[1] - ends[0]) == high - low or none)
     measure.expect(fits, "the bounds do not fit what a row adds")
     return [*ends, *([measure.whole(without)] if without in measure else [])]
 
@@ -158,7 +164,11 @@ def _combined(form: Fields, measures: Sequence[Fields], limits: Limits) -> int:
     """
     one = limits.one_row or (limits.rows == 1 and limits.reach is None)
     form.expect(limits.change and one and limits.cells == 1, "it needs 'change one', no groups and one row a unit")
-    ends, step, what = [_adds(each) for each in measures], form.whole("divided_by", 1), form.get("integer", str)
+    ends, step, what = (
+        [_adds(each, moved=True) for each in measures],
+        form.whole("divided_by", 1),
+        form.get("integer", str),
+    )
     kinds, bits = [each.get("of", str) for each in measures], [each.whole("fraction_bits") for each in measures]
     known = kinds[0] in ("rows", "unit") and set(kinds[1:]) <= {"row"} and not any(bits if len(bits) > 2 else bits[:1])  # noqa: PLR2004
     form.expect(known, "its measures are not known")
