@@ -67,7 +67,7 @@ def examples() -> dict[str, Receipt]:
             "SELECT n / m AS r FROM (SELECT count(*) AS n FROM data WHERE age > 3), (SELECT count(*) AS m FROM data)",
             epsilon=0.5,
         ),
-        "synthetic rows": people(APPROX).synthesize(columns=["town"], epsilon=1, delta=1e-6),
+        "synthetic rows": people(APPROX).synthesize(5, columns=["town"], epsilon=1, delta=1e-6),
         "classifier": people(APPROX).classify("town", features=["age"], bins={"age": 4}, epsilon=1, delta=1e-6),
     }
     return {name: json.loads(json.dumps(answer.receipt)) for name, answer in made.items()}
