@@ -201,6 +201,14 @@ def another_choice() -> Receipt:
     return receipt
 
 
+def bounds_without_their_choice() -> Receipt:
+    receipt = copy("automatic bounds")
+    receipt["limits_chosen"]["bounds"] = {}
+    receipt["privacy"]["charged"] = receipt["privacy"]["charged"][1:]
+    receipt["privacy"]["promise"] = {"epsilon": 810}
+    return receipt
+
+
 FORGED: dict[str, Callable[[], Receipt]] = {
     "a tuple of a key and another name": lambda: one_cell({"keys": ["town", "other"], "values": []}),
     "a tuple of no keys": lambda: one_cell({"keys": [], "values": []}, 0),
@@ -221,6 +229,7 @@ FORGED: dict[str, Callable[[], Receipt]] = {
     "exact average": exact_average,
     "variance of centred values": variance_of_centred_values,
     "variance without a public size": variance_without_a_public_size,
+    "bounds without their choice": bounds_without_their_choice,
     "a choice without its name": another_choice,
     "marginals with two scales": marginals_with_two_scales,
 }

@@ -232,6 +232,8 @@ class _Check:
             paid, vector = self.mechanism(parts[0], limits_of(histogram))
             histogram.expect(vector is None, "this check does not know Gaussian noise for ε in a histogram")
             cost += paid
+        spent = privacy.number("spent_on_limits") if chosen.value else cost
+        record.expect(cost == spent or (self.in_rho and 0 < cost <= spent), "the choice of limits has another cost")
         return cost
 
     def selection(self, groups: Fields, limits: Limits) -> losses.Cost:
