@@ -239,7 +239,7 @@ def test_the_check_is_small_and_imports_no_pricing() -> None:
         }
         assert not {"numpy", "scipy", "mpmath"} & names
         lines += _lines_of_code(source, tree)
-    assert lines <= 700
+    assert lines <= 765
 
 
 def _lines_of_code(source: str, tree: ast.Module) -> int:

@@ -64,7 +64,7 @@ def normal_tail(x: Fraction) -> Bounds:
     for k in range(1, 2 * _TERMS):
         term = cut(term * x * x / (2 * k + 1), up=True)
         total += term
-    below = total * (1 - Fraction(1, 2**_BITS)) ** (2 * _TERMS)
+    below = total * (1 - Fraction(1, 2 ** (_BITS - 2))) ** (2 * _TERMS)
     return Fraction(1, 2) - density[1] * (total + 2 * term), Fraction(1, 2) - density[0] * below
 
 

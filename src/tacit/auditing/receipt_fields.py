@@ -11,7 +11,8 @@ from typing import Any
 from tacit.errors import InvalidError
 from tacit.guarantees.events import Event, from_json
 
-_MOST_TEXT, _MOST_DIGITS = 50_000_000, 4000
+MOST_TEXT, _MOST_DIGITS = 50_000_000, 4000
+_OWN = {"mechanisms", "released", "events", "privacy"}
 _NUMBER = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?)")
 
 
@@ -22,10 +23,12 @@ class MismatchError(Exception):
 def read(text: str) -> Fields:
     """Return the receipt in JSON, or in the field `receipt` of an answer; raise InvalidError for anything else."""
     try:
-        problem = "it has more than 50 million characters" if len(text) > _MOST_TEXT else ""
+        problem = "it has more than 50 million characters" if len(text) > MOST_TEXT else ""
         limits: dict[str, Any] = {"parse_int": _number, "parse_float": _number, "parse_constant": _number}
         found = {} if problem else json.loads(text, object_pairs_hook=_once, **limits)
-        fields = Fields(found.get("receipt", found) if isinstance(found, dict) else found, "the receipt")
+        nested = isinstance(found, dict) and "receipt" in found
+        problem = "it has a receipt inside a receipt" if nested and _OWN & found.keys() else problem
+        fields = Fields(found["receipt"] if nested else found, "the receipt")
     except RecursionError:
         problem = "it is nested too deeply"
     except (ValueError, MismatchError) as error:
@@ -99,10 +102,13 @@ class Fields:
         """Return an object; an empty one if there is no such field."""
         return Fields(self.value.get(name, {}), f"{self.place}.{name}")
 
+    def some(self, name: str) -> list[Any]:
+        """Return a list; an empty one if there is no such field."""
+        return self.get(name, list) if name in self else []
+
     def each(self, name: str) -> list[Fields]:
         """Return a list of objects; an empty one if there is no such field."""
-        found = self.get(name, list) if name in self else []
-        return [Fields(value, f"{self.place}.{name}[{place}]") for place, value in enumerate(found)]
+        return [Fields(value, f"{self.place}.{name}[{place}]") for place, value in enumerate(self.some(name))]
 
     def events(self, name: str) -> Sequence[Event]:
         """Return an event, or a list of events."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tacit.auditing.receipt_fields import Fields
 
-_MOST_BITS, _MOST_TERMS = 4096, 1 << 16
+_MOST_BITS, _MOST_TERMS, _MOST_PRODUCTS = 4096, 1 << 16, 16
 
 
 class Limits(NamedTuple):
@@ -79,11 +79,17 @@ def moved_by(bundle: Fields, limits: Limits, *, halves: bool = False) -> Moved:
     return Moved(l1, square, cell, total, places, integers)
 
 
-def _adds(measure: Fields) -> list[int]:
-    """Return what a row adds at its low and its high bound, and without a value if that counts."""
+def _adds(measure: Fields, *, moved: bool = False) -> list[int]:
+    """Return what a row adds at its low and its high bound, and without a value if that counts.
+
+    These are the bounds, or 1 for a count; a product starts at 0, and with `moved` the zero of values may be anywhere.
+    """
     ends, (low, high), without = measure.pair("row_adds"), measure.pair("bounds_in_steps"), "row_without_a_value_adds"
     fits = low <= high and measure.whole("fraction_bits") <= _MOST_BITS
-    fits = fits and (abs(ends[1] - ends[0]) == high - low or ends == (0, 0))
+    none = ends == (0, 0) and 0 in measure.some("product_of")
+    starts = ends == (low, high) or moved or ("product_of" in measure and min(ends) == 0)
+    counts = measure.get("of", str) == "row" or ends == (1, 1)
+    fits = fits and starts and counts and (abs(ends[1] - ends[0]) == high - low or none)
     measure.expect(fits, "the bounds do not fit what a row adds")
     return [*ends, *([measure.whole(without)] if without in measure else [])]
 
@@ -98,13 +104,18 @@ def _row(bundle: Fields, measures: Sequence[Fields]) -> int:
     ends = [_adds(measure) for measure in measures]
     sizes = [max(map(abs, each)) << shift for each, shift in zip(ends, bits, strict=True)]
     if bundle.value.get("a_row_adds_to") == "one measure":
+        bundle.expect(not any("product_of" in measure for measure in measures), "a row adds to each of its products")
         return max(sizes)
     best, steps = sum(sizes), bundle.inner("steps_from_the_low_bound")
-    for number in range(2, len(measures) + 1):
+    for number in range(2, min(len(measures), _MOST_PRODUCTS) + 1):
         if steps.value and all("product_of" in each for each in measures[:number]) and len(set(bits[:number])) == 1:
             sums = {sum(_value(m, steps, {"x": i % 4, "y": i // 4}) for m in measures[:number]) for i in range(16)}
             without = sum(sum(map(abs, each[2:])) for each in ends[:number])
-            if len(sums) == 1 and max(sizes[:number]) <= max(sums) << bits[0]:
+            fit = min(min(each[:2]) for each in ends[:number]) >= 0
+            fit = fit and all(
+                max(each[:2]) <= _most(m, steps) for m, each in zip(measures[:number], ends, strict=False)
+            )
+            if len(sums) == 1 and fit and max(sizes[:number]) <= max(sums) << bits[0]:
                 constant = max(*sums, without) << bits[0]
                 best = min(best, constant + sum(sizes[number:]))
     return best
@@ -120,6 +131,13 @@ def _value(measure: Fields, steps: Fields, point: dict[str, int]) -> int:
     known = len(factors) <= 3 and all(isinstance(each, str) and each in values for each in factors)  # noqa: PLR2004
     measure.expect(known and all(w >= 0 and w.denominator == 1 for w in wholes), "product_of has an unknown factor")
     return prod(values[factor] for factor in factors) * int(prod(wholes))
+
+
+def _most(measure: Fields, steps: Fields) -> int:
+    """Return the product of the largest value of each factor; `_value` has checked that they are known."""
+    return prod(
+        int(each) if isinstance(each, Fraction) else steps.whole(each[-1]) for each in measure.value["product_of"]
+    )
 
 
 def _contribution(bundle: Fields, measures: Sequence[Fields], limits: Limits) -> tuple[int, int]:
@@ -146,14 +164,19 @@ def _combined(form: Fields, measures: Sequence[Fields], limits: Limits) -> int:
     """
     one = limits.one_row or (limits.rows == 1 and limits.reach is None)
     form.expect(limits.change and one and limits.cells == 1, "it needs 'change one', no groups and one row a unit")
-    ends, step, what = [_adds(each) for each in measures], form.whole("divided_by", 1), form.get("integer", str)
+    ends, step, what = (
+        [_adds(each, moved=True) for each in measures],
+        form.whole("divided_by", 1),
+        form.get("integer", str),
+    )
     kinds, bits = [each.get("of", str) for each in measures], [each.whole("fraction_bits") for each in measures]
     known = kinds[0] in ("rows", "unit") and set(kinds[1:]) <= {"row"} and not any(bits if len(bits) > 2 else bits[:1])  # noqa: PLR2004
     form.expect(known, "its measures are not known")
     if (what, len(measures)) == ("Σd", 2):
         return max(1, -(-((max(ends[1]) - min(ends[1])) << bits[1]) // step))
     form.expect((what, len(measures)) == ("n·Σde - Σd·Σe", 4) and limits.one_row, "the integer is not known")
-    return max(1, -(-(form.whole("rows") - 1) * max(ends[1]) * max(ends[2]) // step))
+    wide = (max(ends[1]) - min(ends[1])) * (max(ends[2]) - min(ends[2]))
+    return max(1, -(-(form.whole("rows") - 1) * wide // step))
 
 
 def marginal_cost(noise: Fields, *, change: bool) -> Fraction:

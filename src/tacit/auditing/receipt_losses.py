@@ -90,6 +90,16 @@ def noise_delta(vectors: tuple[Vector, ...], epsilon: Fraction, enough: Fraction
     return least
 
 
+def joint_delta(events: tuple[run.Event, ...], epsilon: Fraction, enough: Fraction) -> Fraction:
+    """Return a number above δ(ε) of independent events; if all are Gaussian noise, that of `noise_delta`."""
+    noise = [each for each in events if isinstance(each, run.DiscreteGaussianNoise)]
+    if not noise or len(noise) < len(events):
+        return composed_delta(events, epsilon)
+    return noise_delta(
+        tuple(Vector(each.variance, each.l2_squared, each.coordinates) for each in noise), epsilon, enough
+    )
+
+
 def _by_comparison(vectors: Sequence[Vector], epsilon: Fraction, enough: Fraction) -> Fraction:
     """Return the bound by rounded continuous noise; `guarantees.gaussian_law` has its statement and proof.
 
@@ -114,9 +124,13 @@ def _by_comparison(vectors: Sequence[Vector], epsilon: Fraction, enough: Fractio
 
 
 def end_probability(k: int, epsilon: Fraction) -> Fraction:
-    """Return a number above r^k·(1-r)/(1+r-2r^(k+1)), r = e^(-ε): that noise cut off at ±k is k; 1 for k = 0."""
+    """Return a number above r^k·(1-r)/(1+r-2r^(k+1)), r = e^(-ε): that noise cut off at ±k is k; 1 for k = 0.
+
+    It is also 1 if the bounds of r^(k+1) do not show that the denominator is above 0.
+    """
     low, end, beyond = exp(-epsilon)[0], exp(-epsilon * k)[1], exp(-epsilon * (k + 1))[1]
-    return min(Fraction(1), end * (1 - low) / (1 + low - 2 * beyond)) if k else Fraction(1)
+    rest = 1 + low - 2 * beyond
+    return min(Fraction(1), end * (1 - low) / rest) if k and rest > 0 else Fraction(1)
 
 
 class _Law(NamedTuple):
@@ -179,7 +193,7 @@ def _law(event: run.Event, step: Fraction) -> _Law:
     match event:
         case run.DiscreteLaplaceNoise():
             atoms = _laplace_atoms(event.scale, ceil(event.l1))
-        case run.DiscreteGaussianNoise(coordinates=1):
+        case run.DiscreteGaussianNoise(coordinates=1) if event.variance < _BLOCKS**2:
             atoms, infinite = _gaussian_atoms(event.variance, isqrt(event.l2_squared)), Fraction(1, 2**180)
         case run.PureRelease() | run.RandomizedBit() | run.ApproxRelease():
             epsilon, infinite = cost_of(event, in_rho=False)  # randomized response is the worst of all

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
+from operator import ge
 from typing import Any
 
 from tacit.auditing import receipt_losses as losses
@@ -32,6 +33,7 @@ _LAWS: Mapping[str, tuple[type[run.Event] | None, str, str, str]] = {
     "discrete gaussian": (run.DiscreteGaussianNoise, "variance", "sensitivity_l2_squared", "l2_squared"),
 }
 _MOST_QUERIES, _RELATIONS = 10**6, ("add/remove", "change one")
+_GUARANTEES = (run.PureRelease, run.ApproxRelease, run.ZCDPRelease)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ def _kind(record: Fields) -> str:
     return "release outside SQL" if "release" in record else "marginals" if "noise" in record else "release of rows"
 
 
-_Part = tuple[tuple[run.Event, ...], tuple[run.Event, ...]]
+_Events = tuple[run.Event, ...]
+_Part = tuple[_Events, _Events]
 """The events that a query is charged alone, and those of its noise."""
 
 
@@ -117,6 +120,8 @@ class _Check:
             paid = self.total(events)
         except losses.UnpricedError as error:
             self.unchecked.append(str(error))
+            rest = self.total([each for each in events if not isinstance(each, run.PoissonSampled)])
+            record.expect(rest[0] <= most[0] and rest[1] <= most[1], "the other events cost more than the promise")
             return most
         for symbol, cost, limit in zip("ρδ" if self.in_rho else "εδ", paid, most, strict=True):
             sizes = f"{symbol} = {float(cost):.10g}, but the promise is {symbol} = {float(limit):.10g}"
@@ -152,8 +157,9 @@ class _Check:
             left, vectors = left - cost, vectors if vector is None else [*vectors, vector]
         named = {str(name) for part in parts for name in part.get("for", list)}
         size = record.inner("public_size")
-        named |= set(map(str, size.get("exact", list))) if size.value else set()
-        missing = set(record.inner("accuracy").inner("error").value) - named
+        exact = set(map(str, size.get("exact", list))) if size.value else set()
+        size.expect(all(name.startswith("count(") for name in exact), "only a count can be exact")
+        missing = set(record.inner("accuracy").inner("error").value) - named - exact
         shares = sum(part.number("share") for part in noisy)
         whole = shares == (Fraction(2, 5) if limits.cells is None else 1) if noisy else parts or not left
         record.expect("accuracy" in record and whole and not missing, "a mechanism is missing")
@@ -162,6 +168,9 @@ class _Check:
         record.expect(proved, f"the noise has no proof of δ = {float(slack):.4g} at ε = {float(left):.4g}")
         self.checked.append("the sensitivities follow from the limits, and the noise fits the charge")
         self.unchecked.append("the errors under `accuracy`, which are not about privacy")
+        self.unchecked.append("that the question needs no other noise: its SQL text is not read")
+        if any("a_row_adds_to" in part for part in parts):
+            self.unchecked.append("that a row adds to one measure only: the conditions of the measures are not read")
         if "declared_plan" in record:
             plan = record.inner("declared_plan")
             queries = self.together(plan, plan.inner("promise"), privacy.value["neighbours"])
@@ -178,16 +187,23 @@ class _Check:
             self.unchecked.append("that the query reads all rows or units, whose number is then public")
             rest = int(size.get("counts_add_up", bool))
             size.expect(limits.one_row or not rest, "counts add up to it, but a unit has several rows")
-            for form in (part.inner("combined") for part in record.each("mechanisms") if "combined" in part):
-                form.expect(form.whole("rows") == size.whole("number"), "rows differ from public_size")
+            counted = [
+                measure.value.get("of") for part in record.each("mechanisms") for measure in part.each("measures")
+            ]
+            size.expect(not rest or {*counted} <= {"rows"}, "counts add up to it, but other measures do not")
+        for form in (part.inner("combined") for part in record.each("mechanisms") if "combined" in part):
+            form.expect(size.value and form.whole("rows") == size.whole("number"), "rows differ from public_size")
         if privacy.get("unit", str) != "row" and limits.one_row:
             record.expect("subquery" in record, "each unit has one row, but no subquery groups by the unit")
             self.unchecked.append("that the subquery has one row for each unit")
         privacy.expect(privacy.value["unit"] != "row" or limits.one_row, "the unit is a row, but has several rows")
         keys, tuples = privacy.get("public_keys", dict), privacy.each("public_tuples")
-        joint = {str(name) for each in tuples for name in each.get("keys", list)}
+        names = [[str(name) for name in each.get("keys", list)] for each in tuples]
+        joint = [name for each in names for name in each]
+        alone = all(len(each) > 1 and ({*each} <= {*keys} or not {*each} & {*keys}) for each in names)
+        privacy.expect(limits.cells is None or (alone and len({*joint}) == len(joint)), "public_tuples are not known")
         sizes = [len(privacy.inner("public_keys").get(name, list)) for name in keys if name not in joint]
-        sizes += [len(each.get("values", list)) for each in tuples if joint <= set(keys)]
+        sizes += [len(each.get("values", list)) for each, of in zip(tuples, names, strict=True) if {*of} <= {*keys}]
         listed = limits.cells is None or prod(sizes) <= limits.cells <= prod(sizes) + rest
         privacy.expect(listed, f"cells is {limits.cells}, but the listed keys make {prod(sizes)}")
         return limits, bool(rest) and limits.cells == 2  # noqa: PLR2004 - two halves
@@ -195,7 +211,11 @@ class _Check:
     def chosen(self, record: Fields, privacy: Fields) -> Fraction:
         """Return the cost of the limits that were chosen before the answer."""
         chosen, cost = record.inner("limits_chosen"), Fraction(0)
-        record.expect(bool(chosen.value) == ("spent_on_limits" in privacy), "the choice of limits is not complete")
+        whole = ("reach" in chosen) == ("event" in chosen) and bool(chosen.value) == (
+            "reach" in chosen or "bounds" in chosen
+        )
+        whole = whole and bool(chosen.value) == ("spent_on_limits" in privacy)
+        record.expect(whole, "the choice of limits is not complete")
         if "reach" in chosen:
             event = chosen.event("event")
             chosen.expect(chosen.whole("reach", 1) == privacy.optional("reach"), "it is not the reach of the query")
@@ -209,7 +229,11 @@ class _Check:
             histogram, parts = bounds.inner("histogram"), bounds.inner("histogram").each("mechanisms")
             same = [part.events("event") for part in parts] == [bounds.events("event")]
             histogram.expect(same and histogram.value.get("neighbours") == privacy.value["neighbours"], "it differs")
-            cost += self.mechanism(parts[0], limits_of(histogram))[0]
+            paid, vector = self.mechanism(parts[0], limits_of(histogram))
+            histogram.expect(vector is None, "this check does not know Gaussian noise for ε in a histogram")
+            cost += paid
+        spent = privacy.number("spent_on_limits") if chosen.value else cost
+        record.expect(cost == spent or (self.in_rho and 0 < cost <= spent), "the choice of limits has another cost")
         return cost
 
     def selection(self, groups: Fields, limits: Limits) -> losses.Cost:
@@ -284,31 +308,34 @@ class _Check:
         for part in plan.each("parts"):
             key = tuple(part.events("charged")), tuple(part.events("noise"))
             queries[key] += part.whole("queries", 1)
-            plan.expect(queries.total() <= _MOST_QUERIES, "it has too many queries")
+            most_noise = len(noise) + len(key[1]) * part.whole("queries", 1)
+            plan.expect(max(queries.total(), most_noise) <= _MOST_QUERIES, "it has too many queries")
             noise += [*key[1]] * part.whole("queries", 1)
         costs = [(self.total(events), number) for (events, _), number in queries.items()]
         loss, delta = (sum(cost[k] * number for cost, number in costs) for k in (0, 1))
         if loss <= most[0] and delta <= most[1]:
             self.checked.append("the charge covers the sum of the queries")
         elif "disjoint" in plan or "may_be_disjoint" in plan:
-            dearest = max(cost[0] for cost, _ in costs)
-            plan.expect(dearest <= most[0] or most[1] > 0, "the charge is less than the cost of one query")
+            for (cost, _), (_, own) in zip(costs, queries, strict=True):
+                if cost[0] > most[0] or cost[1] > most[1]:
+                    plan.expect(not self.in_rho and most[1] > 0, "the charge is less than the cost of one query")
+                    self.composition(plan, own, most, "each query alone")
             self.unchecked.append("that the charge covers queries about disjoint rows: their conditions are not read")
         else:
             plan.expect(not self.in_rho and most[1] > 0, "the charge is less than the sum of the queries")
-            self.composition(plan, noise, most)
+            self.composition(plan, noise, most, "the composition of the queries")
         return queries
 
-    def composition(self, plan: Fields, noise: Sequence[run.Event], most: losses.Cost) -> None:
+    def composition(self, plan: Fields, noise: Sequence[run.Event], most: losses.Cost, what: str) -> None:
         """Check that independent noise costs at most (ε, δ), or 0.25 % more of ε, which `unchecked` then states."""
         try:
-            if losses.composed_delta(tuple(noise), most[0]) > most[1]:
-                near = losses.composed_delta(tuple(noise), most[0] * _NEAR) <= most[1]
-                plan.expect(near, "the charge is less than the composition of the queries costs")
+            if losses.joint_delta(tuple(noise), *most) > most[1]:
+                near = losses.joint_delta(tuple(noise), most[0] * _NEAR, most[1]) <= most[1]
+                plan.expect(near, f"the charge is less than {what} costs")
                 self.unchecked.append("the last 0.25 % of ε of the composition, which is the accuracy of this check")
-            self.checked.append("the charge covers the composition of the queries")
+            self.checked.append(f"the charge covers {what}")
         except losses.UnpricedError as error:
-            self.unchecked.append(f"that the charge covers the composition of the queries: not {error}")
+            self.unchecked.append(f"that the charge covers {what}: not {error}")
 
     def own(self, record: Fields, queries: Counter[_Part]) -> _Part | None:
         """Return a query among several that are charged as one; None if it is not there, or has other noise there.
@@ -320,9 +347,23 @@ class _Check:
         noise = charged, tuple(event for part in noisy for event in part.events("event"))
         for key in (each for each in queries if each[0] == charged):
             drawn = "limits_chosen" in record or "groups" in record.inner("privacy")
-            if key == noise or (drawn and self.total(key[1]) >= self.total(charged)):
+            if self.stand(key[1], record, *noise) if drawn else key == noise:
                 return key
         return None
+
+    def stand(self, events: Sequence[run.Event], record: Fields, charged: _Events, noise: _Events) -> bool:
+        """Return whether events stand for a release with a draw: one guarantee, or the selection and its noise."""
+        left, rest = self.total(charged), list(events)
+        if "limits_chosen" not in record:
+            found = record.inner("privacy").inner("groups").event("event")
+            if found not in rest:
+                return False
+            rest.remove(found)
+            cost = self.total([found])
+            left = left[0] - cost[0], left[1] - cost[1]
+            if Counter(rest) == Counter(noise):
+                return True
+        return len(rest) == 1 and isinstance(rest[0], _GUARANTEES) and all(map(ge, self.total(rest), left))
 
     def computed(self, record: Fields) -> None:
         """Check an answer that is computed from several releases."""
@@ -333,7 +374,8 @@ class _Check:
             inner.query(release)
             self.checked += [f"{release.value.get('name')}: {each}" for each in inner.checked]
             self.unchecked += inner.unchecked
-            relation = release.inner("privacy").value["neighbours"]
+            others, relation = relation, release.inner("privacy").value["neighbours"]
+            release.expect(others in (None, relation), "neighbours differ")
         queries = self.together(together, record.inner("privacy").inner("promise"), relation)
         together.expect(Counter(self.own(each, queries) for each in releases) == queries, "it has other queries")
 
@@ -352,6 +394,9 @@ class _Check:
         (paid, slack), noise = self.release(record), record.inner("noise")
         law, cost = noise.value.get("law"), marginal_cost(noise, change=record.value["neighbours"] == "change one")
         noise.expect(law == "gaussian" or (law == "laplace" and not self.in_rho), "law is not known")
+        shown = noise.inner("scale_of_count" if law == "laplace" else "variance_of_residual")
+        parts = {", ".join(map(str, part.get("columns", list))): part.number("amount") for part in noise.each("parts")}
+        noise.expect(parts == {name: shown.number(name) for name in shown.value}, "parts and their noise differ")
         fits = cost <= paid if law == "laplace" or self.in_rho else slack > 0 and losses.zcdp_delta(cost, paid) <= slack
         noise.expect(fits, "it costs more than was charged")
         self.checked.append(f"the noise of {len(noise.each('parts'))} tables fits the charge")

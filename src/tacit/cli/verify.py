@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from tacit.auditing.receipt_fields import MOST_TEXT
 from tacit.auditing.receipts import ReceiptCheck, verify_receipt
 from tacit.cli.output import REFUSED, put, put_json
 from tacit.errors import UnreadableFileError
@@ -26,9 +27,12 @@ def verify(file: str, *, json: bool) -> None:
 
 
 def _text(file: str) -> str:
-    """Return the text of a file, or of standard input for `-`."""
+    """Return the text of a file, or of standard input for `-`; no more of it than is too much for `verify_receipt`."""
     try:
-        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        if file == "-":
+            return sys.stdin.read(MOST_TEXT + 1)
+        with Path(file).open(encoding="utf-8") as lines:
+            return lines.read(MOST_TEXT + 1)
     except OSError:
         raise UnreadableFileError(file, "the file does not exist, or you may not read it.", argument="FILE") from None
     except UnicodeDecodeError:
