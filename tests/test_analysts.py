@@ -140,7 +140,7 @@ def test_each_unlisted_analyst_has_the_limit_of_the_unlisted(tmp_path: Path) -> 
             db.count(epsilon=0.2)
     for other, left in (("carl", 0.3), ("ann", 1.0), (None, 0.3), ("bob", 0.1)):
         assert opened(other, tmp_path / "a.ledger", analysts=limits).left == tc.ApproxDP(epsilon=left, delta=0)
-    assert tc.ledger.verify(db.ledger).holds  # type: ignore[arg-type]  # the one in a file
+    assert tc.ledger.verify(db.ledger).holds
 
 
 def test_the_ledger_keeps_the_rule_and_its_changes_are_accepted(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_the_ledger_keeps_the_rule_and_its_changes_are_accepted(tmp_path: Path) 
     assert [entry.analyst for entry in lifted.ledger.entries()] == ["bob"]
     records = [record.fields["analyst"] for record in lifted.ledger.records() if record.kind == "analyst"]  # type: ignore[attr-defined]
     assert records == [UNLISTED, UNLISTED]
-    assert tc.ledger.verify(lifted.ledger).holds  # type: ignore[arg-type]
+    assert tc.ledger.verify(lifted.ledger).holds
 
 
 def test_a_first_rule_after_spending_is_accepted(tmp_path: Path) -> None:

@@ -226,13 +226,13 @@ def test_a_charge_is_durable_and_has_a_receipt_that_verifies(tmp_path: Path) -> 
     assert charged._repr_html_() == f"<p>{charged}</p>"
     with opened(APPROX, place) as again:
         assert float(again.ledger.spent.loss) == 0.5
-        assert tc.ledger.verify(again.ledger, [receipt]).holds  # type: ignore[arg-type]  # a ledger in a file
+        assert tc.ledger.verify(again.ledger, [receipt]).holds
         (share,) = tc.ledger.history.by_analyst(again.ledger)
         assert share.questions == 1
         (cost,) = tc.ledger.history.charges(again.ledger.entries())
         assert float(cost.cost.loss) == 0.5
         moved = {**receipt, "ledger_link": "0" * 64}
-        assert not tc.ledger.verify(again.ledger, [moved]).holds  # type: ignore[arg-type]  # as above
+        assert not tc.ledger.verify(again.ledger, [moved]).holds
 
 
 def test_the_command_line_lists_and_verifies_it(tmp_path: Path) -> None:
