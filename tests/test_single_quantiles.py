@@ -38,6 +38,10 @@ TERMS: dict[str, Any] = {
 }
 MEDIAN = "SELECT median(x) AS m FROM t"
 BY_WARD = "SELECT ward, median(x) AS m FROM t GROUP BY ward"
+CLIPPED = (
+    "The column x is clipped to 0 … 100; amounts beyond that are not in these numbers, and the intervals do not "
+    "include them."
+)
 
 
 def opened(**changes: object) -> Database:
@@ -98,7 +102,7 @@ def test_without_intervals_only_drawn_quantiles_lack_one() -> None:
     assert "drawn by permute-and-flip, without intervals" in str(plan)
     assert "r: the error is not known before, because its denominator may be 0\n" in f"{plan}\n"
     assert answer.intervals().names == ("m", "r", "n", "n_low", "n_high")
-    assert answer.notes == ["m and r have no intervals: intervals=False (--no-intervals)."]
+    assert answer.notes == ["m and r have no intervals: intervals=False (--no-intervals).", CLIPPED]
     assert mechanisms(answer)[0]["law"] == "permute-and-flip over ranks"
     assert "interval" not in mechanisms(answer)[0]
     assert answer.plot() is not None
@@ -108,7 +112,7 @@ def test_many_quantiles_have_intervals_either_way() -> None:
     query = "SELECT " + ", ".join(f"quantile_cont(x, 0.{i:02}) AS q{i}" for i in range(5, 100, 5)) + " FROM t"  # noqa: S608
     with opened() as db:
         answer = db.sql(query, epsilon=1, intervals=False)
-    assert answer.notes == []
+    assert answer.notes == [CLIPPED]
     assert "q5_low" in answer.intervals().names
 
 
