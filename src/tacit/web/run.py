@@ -19,6 +19,8 @@ from tacit.web.server import open_server
 from tacit.web.settings import ServerSettings
 
 _BACKLOG = 2048
+_KEEP_ALIVE = 75
+"""Seconds for which an idle connection stays open: longer than proxies keep theirs, so that they close it first."""
 
 
 def run(settings: ServerSettings, announce: Callable[[str], None]) -> None:
@@ -62,6 +64,7 @@ def _options(settings: ServerSettings) -> dict[str, Any]:
         "proxy_headers": False,  # `security.transport` reads them, from trusted proxies alone
         "lifespan": "on",
         "timeout_graceful_shutdown": round(settings.stop_seconds),
+        "timeout_keep_alive": _KEEP_ALIVE,
     }
 
 
