@@ -118,6 +118,16 @@ def test_a_draw_beyond_rho_is_refused_and_a_hopeless_one_takes_nothing() -> None
     assert not drawn.measured
 
 
+def test_draws_that_are_together_beyond_rho_are_refused() -> None:
+    drawn = purse(Fraction(1, 10))
+    drawn.measure((0,), Fraction(6, 100))
+    with pytest.raises(InternalError):
+        drawn.measure((0,), Fraction(6, 100))
+    with pytest.raises(InternalError):
+        drawn.choose([1, 2], Fraction(6, 100))
+    assert len(drawn.measured) == len(drawn.spent) == 1
+
+
 def test_the_range_is_the_largest_of_few_digits() -> None:
     for rho in (Fraction(1, 2), Fraction(1, 3), Fraction(7, 10**9), Fraction(0)):
         epsilon = bounded_range(rho)
